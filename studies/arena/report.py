@@ -70,7 +70,7 @@ def _add_scores(report: Report, scores: pd.DataFrame, values: pd.DataFrame, ids:
     about = (
         "Bradley-Terry scores are in logits around 0: if the scores of two messages are 1 apart, the message with the higher "
         "score is preferred in 73% of comparisons. Intervals are over people, so they describe other panels drawn from the "
-        "same set of personas."
+        "set of personas."
     )
     report.section("Scores", about)
     if reason := bradley_terry.why_unknown(values, ids):

@@ -15,12 +15,12 @@ from parley.llm.studies import MOVED, Command, Study
 
 STUDY = Study(
     "belief-reader",
-    "predict from tagged lines how beliefs move: direction, reason and appeal, whoever speaks",
+    "predict how beliefs move from tags of messages: direction, reason and appeal",
     group=MOVED,
     purposes={"line_tag": "oracle:answer_tag"},
     law="law:TagLaw",
     environments={"readers": "environment:Readers"},
-    scenarios={"readers": "Readers hear a network of debaters"},
+    scenarios={"readers": "Readers read the posts of a network of debaters"},
     events="events",
     tables={"tags": "tables:TAGS"},
     also=(

@@ -63,8 +63,8 @@ def check_topic(topic: Topic) -> None:
     """Errors: UserError for a topic on which no line has known tags."""
     if topic.axis not in line_parts() or topic.language.code != ENGLISH.code:
         raise UserError(
-            f"the belief reader has no known lines for {topic.slug} ({topic.axis}, {topic.language.code}): choose a topic in "
-            "English that asks how big a problem is, or for agreement, such as climate_change or bridge"
+            f"the belief reader has no known messages for {topic.slug} ({topic.axis}, {topic.language.code}): choose a topic "
+            "in English that asks how big a problem is, or for agreement, such as climate_change or bridge"
         )
 
 

@@ -52,8 +52,8 @@ NONE_IN_COMMON = (
     "by party."
 )
 PEOPLE_DIFFER = (
-    "people differ, so one fit to all people does not give their average. Per message read, influence and drift close this "
-    "share of the distances: {closed}."
+    "people differ, so one fit to all people does not give their average. Per message read, influence and drift close a share "
+    "of the distances: {closed}."
 )
 NO_DIFFERENCE = "no difference between parties was found in how far a message moves people."
 

@@ -54,8 +54,8 @@ def arms(base: Scenario) -> dict[str, dict[str, Any]]:
         raise UserError("people are rated at the beginning and the end of each stage: set survey=rounds")
     if all(list(group.seats).count(seat) < 2 for group in base.groups for seat in group.seats):
         raise UserError(
-            "each party has one person, but this study compares people of one party and gives them the memory of each other: "
-            "seat two or more people of a party, such as with --set size=4"
+            "each party has one person, but carry-over compares people of one party: seat two or more people of a party, such "
+            "as with --set size=4"
         )
     *before, last = [asdict(stage) for stage in environment.stages]
     return {arm: {"topology": [*before, {**last, "carry": arm}]} for arm in ARMS}

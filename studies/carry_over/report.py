@@ -21,11 +21,11 @@ from .measures import ARMS, OUTCOMES, effects, people
 CAPTION = (
     "The same people run three times on equal random streams: with their memory of earlier stages, without this memory, and "
     "with the memory of another person of their party. The stages before the last stage are equal word for word (checked). "
-    "The column `carried` is the slope of the rating with memory on the points that a person moved in the stage before. It is "
-    "0 if no movement is carried over, and 1 if all movement is. The slope is within a population and party, among people "
-    "with equal ratings without memory. The column `shift` is the mean effect in points, toward the high end of the topic's "
-    "axis. Brackets are 95% intervals over populations. Ratings have noise, so `carried` is nearer to 0 than the true "
-    "share."
+    "The column `carried` has the slope of the rating with memory on the points that a person moved in the stage before. "
+    "`carried` is 0 if no movement is carried over, and 1 if all movement is carried over. This slope is within a population "
+    "and party, among people with equal ratings without memory. The column `shift` is the mean effect in points, toward the "
+    "high end of the topic's axis. Brackets are 95% intervals over populations. Ratings have noise, so `carried` is nearer to "
+    "0 than the true share."
 )
 COLUMNS: Mapping[str, Column] = {
     "rating": lambda row: OUTCOMES[row["outcome"]], "with": "memory", "people": "people", "missing": "missing",

@@ -14,7 +14,7 @@ from parley.llm.studies import TRUE, Command, ResultFolder, Study
 
 STUDY = Study(
     "claim",
-    "check a claim over many settings that mean the same",
+    "check a claim under many settings that should not matter",
     TRUE,
     "command:claim",
     "command:claim_parser",

@@ -34,9 +34,9 @@ def claim_parser() -> Parser:
     """Return the options of `run.py study claim`."""
     parser = Parser(
         "study claim",
-        "Run the two conditions that a claim compares, under many combinations of settings that should not "
-        "matter (wording, order, scale, memory, ...). Say whether the claim holds, and on which of these "
-        "settings it depends (studies/claims/README.md).",
+        "Run the two conditions that a claim compares, under many combinations of settings that should not matter (wording, "
+        "order, scale, memory, ...). Say whether the claim holds, and on which settings it depends "
+        "(studies/claims/README.md).",
         EXAMPLES,
         cli.model("the models with which the claim is checked", "those of the file"),
         cells_of_workers(),
@@ -110,7 +110,7 @@ def _warn_of_few(multiverse: Multiverse) -> None:
     from parley.studies.claims.verdict import few_people
 
     if multiverse.people < FEWEST_UNITS:
-        print(f"It will be unknown whether the claim holds, because {few_people(multiverse.people)}.", flush=True)
+        print(f"The claim's result will be unknown, because {few_people(multiverse.people)}.", flush=True)
 
 
 def _print_plan(multiverse: Multiverse, options: argparse.Namespace) -> None:
@@ -149,9 +149,9 @@ def register_parser() -> Parser:
         cli.out("FILE.json, with the name of the claim's file", "FILE", "the registration to write"),
     )
     add_option(parser, "FILE", "the claim, a .toml file (studies/claims/README.md)", cli.given_file)
-    add_option(parser, "--units N", "number of seeds; with several numbers (20,40), the test is done at each "
-               "of them and stops at the first that decides", units, required=True)  # fmt: skip
-    add_option(parser, "--missing PERCENT", "leave out a seed if more than this percentage of its topics have no outcome",
+    add_option(parser, "--units N", "number of seeds; with several numbers (20,40), the test is done after each number of "
+                                    "seeds, and stops when it decides", units, required=True)  # fmt: skip
+    add_option(parser, "--missing PERCENT", "leave out a seed if more than this percentage of its topics lacks an outcome",
                amount, 0.0)  # fmt: skip
     add_option(parser, "--pilot FOLDER", "print the power of this plan and the number of seeds that it needs, by the variance "
                "between the seeds of a pilot: a folder of run.py study confirm or run.py study claim", Path)  # fmt: skip
@@ -162,8 +162,8 @@ def confirm_parser() -> Parser:
     """Return the options of `run.py study confirm`."""
     parser = Parser(
         "study confirm",
-        "Check that a registration and everything that it froze are unchanged, run exactly that plan, and test its "
-        "claim. A test that differs from the plan is stamped exploratory (studies/claims/README.md).",
+        "Check that a registration and its frozen files are unchanged, run exactly the registered plan, and test the claim. A "
+        "test that differs from the plan is stamped exploratory (studies/claims/README.md).",
         CONFIRM,
         cli.model("the model, which must be one of the registered models", "the first one registered"),
         cells_of_workers(),

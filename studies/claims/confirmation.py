@@ -154,7 +154,7 @@ def write_confirmation(
     report.table(table, COLUMNS)
     report.section("What was registered")
     report.lines(f"- {escape_markdown(line)}" for line in plan_lines(plan))
-    report.section("What this does not show", LIMITS)
+    report.section("What the test does not show", LIMITS)
     report.write()
     return write_html([folder], folder / f"{NAME}.html")
 

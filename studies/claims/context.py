@@ -101,7 +101,7 @@ def generality(claim: Claim, differences: pd.DataFrame) -> Iterator[str]:
         low, high = mean_interval(values)
         if math.isnan(low):
             yield unknown_sentence(
-                "whether the claim holds for other topics", "the effect is the same for all of these topics"
+                "whether the claim holds for other topics", "the effect is the same for all topics of the audit"
             )
         elif claim.favours(low) and claim.favours(high):
             mean = format_number(float(values.mean()))

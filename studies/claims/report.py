@@ -199,7 +199,7 @@ def write_claim(audit: Audit, folder: Path, *notes: str, checked: Path | None = 
     _add_settings(report, audit)
     _add_variance(report, audit)
     _add_design(report, audit)
-    report.section("What this does not show", LIMITS)
+    report.section("What the audit does not show", LIMITS)
     report.write()
     return write_html([folder], folder / f"{NAME}.html")
 

@@ -31,8 +31,8 @@ def parser() -> Parser:
     """Return the options of `run.py study community`."""
     options = Parser(
         "study community",
-        "Let the same people write posts and replies in an online community before and after a change of its rules, and let a "
-        "judge say which posts break a rule (studies/community/README.md).",
+        "Let people write posts and replies in an online community before and after a change of its rules, and let a judge "
+        "say which posts break a rule (studies/community/README.md).",
         EXAMPLES,
         cli.society(),
         *cli.asking("runs/community-<time>", "the model that plays the members"),
@@ -47,11 +47,11 @@ def parser() -> Parser:
     add_option(options, "--threads N", "threads in a room", positive, default=2)
     add_option(options, "--people N", "members in a room", positive, default=5)
     add_option(
-        options, "--members N", "members that the model writes in addition to those of the file", natural, default=0
+        options, "--members N", "number of members that the model adds to the members of the file", natural, default=0
     )
     add_option(options, "--words N", "most words of a post", positive, default=40)
     add_option(options, "--temperature X", "sampling temperature of posts (default: 1)", amount, default=1.0)
-    about = "continue one post many times with this answer and without it, under the rules after the change"
+    about = "continue one post many times, with this answer and without this answer, under the rules after the change"
     add_option(options, "--what-if TEXT", about)
     add_option(options, "--by NAME", "with --what-if: the member of the room who answers (default: the first)")
     add_option(options, "--continuations N", "with --what-if: continuations of each kind", positive, default=20)

@@ -45,9 +45,9 @@ def parser() -> Parser:
     """Return the options of `run.py study bets`."""
     options = conditions_parser(
         "bets",
-        "Let debaters bet in private that they will win, against another debater and against their own "
-        "copy. With --judge, a model says who wins, and bets are compared with the verdicts. With several "
-        "--llm, the models debate each other (studies/competing_debates/README.md).",
+        "Let debaters bet in private on winning, against another debater and against a copy of themselves. With --judge, a "
+        "model says who wins, and bets are compared with the verdicts. With several --llm, the models debate each other "
+        "(studies/competing_debates/README.md).",
     )
     about = "the model that says who made the better case in each debate; needed with several --llm"
     add_option(options, "--judge SPEC", about)
@@ -111,10 +111,9 @@ def prior_beliefs_parser() -> Parser:
     """Return the options of `run.py study prior-beliefs`."""
     options = conditions_parser(
         "prior-beliefs",
-        "Run debates before a judge in which debaters argue for their own belief or against it, in turn or "
-        "at the same time. With --compare, personas also compare speeches for one side by debaters who hold "
-        "this belief and by debaters who do not. With --train, the model is trained on such verdicts "
-        "(studies/competing_debates/README.md).",
+        "Run debates before a judge in which debaters argue for or against their own belief, in turn or at the same time. "
+        "With --compare, personas also compare speeches for one side by debaters who believe in this side and by debaters who "
+        "do not. With --train, the model is trained on the verdicts of --compare (studies/competing_debates/README.md).",
     )
     add_option(options, "--compare SPEC", "the model that plays the personas who compare speeches")
     about = f"with --compare: number of personas that compare each pair (default: {PANEL})"
@@ -126,9 +125,9 @@ def prior_beliefs_parser() -> Parser:
 def training_options(parser: Parser) -> None:
     """Add the options of the training."""
     about = (
-        "train the model on the verdicts of --compare, and compare its speeches after the training with those before; "
-        f"takes pocket or hf:MODEL as --llm, and {REPETITIONS} repetitions unless you give another number\nsft: train "
-        "on the best speech for each prompt\ndpo: train on pairs of a better and a worse speech"
+        "train the model on the verdicts of --compare, and compare its speeches before and after the training; takes pocket "
+        f"or hf:MODEL as --llm, and {REPETITIONS} repetitions unless you give another number\nsft: train on the best speech "
+        "for each prompt\ndpo: train on pairs of a better and a worse speech"
     )
     add_option(parser, "--train METHOD", about, choices=("sft", "dpo"))
     add_option(parser, "--samples N", f"with --train: speeches for each prompt (default: {SAMPLES})", positive)

@@ -43,7 +43,9 @@ def parser() -> Parser:
     add_option(parser, "--against SPEC", "the model of the rival (default: the model of --llm, which is a null)")
     add_option(parser, "--audience SPEC", "the model that plays the audience (default: the model of --llm)")
     add_option(parser, "--judge SPEC", "the model that judges the messages", required=True)
-    about = "messages of two writers (CSV or .jsonl; studies/competition/README.md), instead of having them written"
+    about = (
+        "messages of two writers (CSV or .jsonl; studies/competition/README.md), in place of messages that models write"
+    )
     add_option(parser, "--messages FILE", about, Path)
     add_option(parser, "--personas SET", "name of the set of personas of the audience", default="voters")
     add_option(parser, "--panel N", "number of personas in the audience", positive, default=20)
@@ -165,7 +167,7 @@ def train(training: WriterTraining, desk: CallDesk) -> int:
     facts = [
         f"{training.llm} was trained by {training.recipe.method.upper()} on "
         f"{len(next(iter(outcome.wins.values())))} wins; in {outcome.left_out} training cases no message won",
-        "mean score of the winner minus that of the other message, in logits: "
+        "mean score of the winning message minus that of the other message, in logits: "
         + ", ".join(f"{name} {margin:.2f}" for name, margin in wins.items()),
     ]
     print(desk.tally.line)

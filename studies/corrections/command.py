@@ -40,7 +40,11 @@ def parser() -> Parser:
         cli.dry_run("print the number of replies and verdicts, and stop: no model is called"),
     )
     add_option(
-        parser, "POSTS", "the posts: en or de (those of Parley), or a .toml file of your own", nargs="?", default="en"
+        parser,
+        "POSTS",
+        "the posts: en or de (shipped with Parley), or a .toml file of your own",
+        nargs="?",
+        default="en",
     )
     add_option(parser, "--judge SPEC", "the model that rates the replies", required=True)
     about = "folder of .txt and .md files that may be quoted (default: the folder `evidence` next to the file of posts)"

@@ -26,8 +26,8 @@ def parser() -> Parser:
     """Return the options of `run.py study depth`."""
     options = Parser(
         "study depth",
-        "Measure deep personas (study personas --set deep): how much of the taxonomy they cover, how different they are, how "
-        "often they contradict themselves, and what their depth changes in a survey (studies/deep_personas/README.md).",
+        "Measure deep personas (study personas --set deep): how much of the taxonomy personas cover, how different and how "
+        "consistent personas are, and what their depth changes in a survey (studies/deep_personas/README.md).",
         EXAMPLES,
         cli.society(),
         *cli.asking("runs/depth-<time>", "the model that answers the survey as each person", "oracle"),
@@ -40,7 +40,7 @@ def parser() -> Parser:
     add_option(options, "--checked N", "sentences of each person that the judge sees", positive, 5)
     about = "a survey as for run.py study distributions, or planted: people of these attributes under the oracle's law"
     add_option(options, "--survey FILE", about)
-    add_option(options, "--group NAME", "the group of the survey that the people belong to (default: the only one)")
+    add_option(options, "--group NAME", "the group of the survey that the personas belong to (default: the only group)")
     about = "replies counted for each question if the model gives no probabilities"
     add_option(options, "--samples N", about, positive, 20)
     return options
@@ -127,8 +127,8 @@ def study_from_args(options: argparse.Namespace, people: Sequence[DeepPersona], 
     check_spec(llm)
     if len(people) < 2:
         raise UserError(
-            "a survey needs at least 2 people, because attributes are exchanged between them: "
-            "raise --people, or write more people with run.py study personas"
+            "a survey needs at least 2 people, because attributes are exchanged between people: raise --people, or write more "
+            "people with run.py study personas"
         )
     if options.survey == PLANTED:
         table = survey_of_texts([person.text() for person in people], society.name, seed=options.seed)
@@ -137,7 +137,7 @@ def study_from_args(options: argparse.Namespace, people: Sequence[DeepPersona], 
     groups = list(dict.fromkeys(row.group.name for row in table.rows))
     if not options.group and len(groups) > 1:
         raise UserError(
-            f"the survey has {len(groups)} groups: name the one of these people with --group, such as {groups[0]}"
+            f"the survey has {len(groups)} groups: name the group of your personas with --group, such as {groups[0]}"
         )
     table = table.select([options.group] if options.group else [], None, options.seed)
     base = Poll(table, llm, society.language, "persona", options.samples, options.seed)

@@ -68,7 +68,8 @@ def write_evolution(study: EvolutionStudy, done: dict[tuple[int, str], Evolution
     )
     save_people(best.people, folder / PEOPLE, f"evolved with {study.base.llm} (python run.py study evolve)")
     report.add(
-        f"The fittest candidate of all repetitions is a set of personas: `--set personas=./{PEOPLE}` in this folder."
+        f"The fittest candidate of all repetitions is a set of personas: `--set personas=./{PEOPLE}` in the folder of the "
+        "results."
     )
     return report.write()
 

@@ -37,7 +37,7 @@ def parser() -> Parser:
         "FILE",
         "a survey as for run.py study distributions, or planted: an invented survey that the oracle knows",
     )
-    add_option(options, "--group NAME", "the group of the survey that is the target (default: the only one)")
+    add_option(options, "--group NAME", "the group of the survey that is the target (default: the only group)")
     add_option(
         options, "--party NAME", "the party of the people (default: default, people without a party)", default="default"
     )

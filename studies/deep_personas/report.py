@@ -211,11 +211,11 @@ def _add_answers(report: Report, study: DepthStudy, shares: dict[str, Floats]) -
     report.section(
         "Answers to a survey",
         f"{study.base.llm} answered {count_phrase(questions, 'question')} as each person, at each depth. The shares of "
-        "answers are compared with those of people. The score is 100 for equal shares and 0 for even shares. *Nearer* is the "
+        "answers are compared with people's shares. The score is 100 for equal shares and 0 for even shares. *Nearer* is the "
         "total variation from people in another condition, minus that of the named condition. In the condition *strangers*, "
         "each person has its own core and the attributes of another person. *Spread* is the total variation of a person from "
-        "the mean of all people. The unit of analysis is the question. A second sample of the same number of people would "
-        f"score {ceiling}.",
+        "the mean of all people. The unit of analysis is the question. A second sample of as many people would score "
+        f"{ceiling}.",
     )
     report.disclaim_models(study.base.llm)
     lost = int(sum(np.isnan(condition_shares[..., 0]).sum() for condition_shares in shares.values()))
@@ -256,4 +256,4 @@ def _verdict(row: pd.Series, name: str, first: str, other: str) -> str:
     if low > 0 or high < 0:
         side = "nearer to" if low > 0 else "farther from"
         return f"With {first}, answers are {side} people than with {other}: {size}."
-    return f"There is no sign that {first} bring answers nearer to people, or take them farther, than {other}: {size}."
+    return f"It is not shown that {first} bring answers nearer to people, or farther from people, than {other}: {size}."

@@ -17,7 +17,7 @@ def parser() -> Parser:
     """Return the options of `run.py study dissonance`."""
     parser = Parser(
         "study dissonance",
-        "Fit how much people prefer, of two beliefs, the one that is nearer to their own beliefs in an embedding "
+        "Fit how much people prefer the belief of a pair that is nearer to their own beliefs in an embedding "
         "(studies/dissonance/README.md).",
         "study dissonance choices.csv --beliefs beliefs.csv",
         cli.model("the model that embeds the texts of beliefs, if the file has no vectors", "none"),

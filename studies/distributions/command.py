@@ -39,7 +39,7 @@ def parser() -> Parser:
     add_option(options, "FILE", about)
     about = "how a group is named: prefix (a sentence before the question) or persona (a system message)"
     add_option(options, "--ask WAY", about, default="prefix", choices=("prefix", "persona"))
-    add_option(options, "--groups A[,B]", "only these groups (default: all)", default="")
+    add_option(options, "--groups A[,B]", "groups to ask for (default: all)", default="")
     add_option(options, "--questions N", "only N questions, drawn with the seed (default: all)", positive)
     about = "replies counted for each question if the model gives no probabilities"
     add_option(options, "--samples N", about, positive, 20)

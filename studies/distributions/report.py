@@ -28,7 +28,7 @@ from .worth import FEWEST_QUESTIONS, SET_LEVEL, WORTH_CONDITIONS, measure_worth,
 
 READING = (
     "The score is 100 (1 - d / u), where d is the mean distance (total variation) between the answers of the model and of "
-    "people, and u is the mean distance of even shares from people. So even shares score 0 by definition, equal shares score "
+    "people, and u is the mean distance of even shares from people. Even shares score 0 by definition, equal shares score "
     "100, and a score below 0 is worse than even shares. The column `similarity` has 1 minus the Jensen-Shannon distance "
     "(base 2). The Wasserstein distance is a share of the scale's length, for questions whose options have an order. Groups "
     "of a question are averaged first. Brackets hold 95% intervals over questions, if there are five questions or more."
@@ -140,9 +140,7 @@ def _asked(study: Poll, rows: pd.DataFrame) -> str:
 def _planted_note(study: Poll) -> str | None:
     if study.table.form != PLANTED or split_spec(study.llm)[0] == "oracle":
         return None
-    return (
-        "The people of this survey are invented, by the law of the oracle, so the scores of another model mean nothing."
-    )
+    return "The people of the survey are invented by the law of the oracle, so scores of other models mean nothing."
 
 
 def _add_missing(report: Report, study: Poll, answers: StudyAnswers) -> None:
@@ -171,7 +169,7 @@ def findings(scores: pd.DataFrame, naming: pd.DataFrame, rows: pd.DataFrame) -> 
         )
         lines.append(unknown_sentence("what a second sample of people would score", reason))
     else:
-        partly = "" if second["rows"] == len(rows) else f" ({second['rows']:,} of {len(rows):,} rows, those with n)"
+        partly = "" if second["rows"] == len(rows) else f" ({second['rows']:,} of {len(rows):,} rows, which have n)"
         lines.append(
             f"A second sample of as many people would score {second['score']:.1f}{partly}, and a model that knows their shares "
             f"{known_row['score']:.1f}."
@@ -233,7 +231,7 @@ def worth_line(worth: pd.DataFrame) -> str:
 
 def _subject(measure: str) -> str:
     if measure == "steerability":
-        return "whether naming the group brings the answers nearer to it"
+        return "whether naming the group brings the answers nearer to that group"
     return "whether the answers for a group fit that group best"
 
 
@@ -245,7 +243,7 @@ def draw(scores: pd.DataFrame, entropies: pd.DataFrame, groups: pd.DataFrame, ll
         "shares, and 100 the score of the people's own shares"
     )
     few = f"; {len(shown)} of {len(groups)} groups" if len(shown) < len(groups) else ""
-    title = "How near the answers are to those of people"
+    title = "How near the answers are to people's answers"
     with new_figure(7.0, 2.4 + 0.11 * len(shown), f"{note}{few}", title=title) as drawn:
         left, middle, right = drawn.subplots(1, 3)
         order = [name for name in (KNOWN, SECOND, NAMED, UNNAMED, OTHER) if name in set(scores["condition"])]

@@ -12,7 +12,7 @@ from parley.llm.studies import GROUPS_OF_PEOPLE, Study
 
 STUDY = Study(
     "games",
-    "let people play games of points, and compare what they say with what they do",
+    "let people play games of points, and compare what players say with what they do",
     group=GROUPS_OF_PEOPLE,
     purposes={"move": "oracle:answer_move", "expectation": "oracle:answer_expectation"},
     law="law:GameLaw",

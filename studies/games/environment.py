@@ -51,8 +51,8 @@ class Game:
         "beliefs": (
             "elicited: players are asked what they and the others will do. imposed: players first read what "
             "they are known to do.",
-            "elicited: players say what they and the other players will do. imposed: players first read what people are known "
-            "to do.",
+            "elicited: players say what they and the other players will do. imposed: players first read what people usually "
+            "do.",
         ),
         "imposed": ("What players are known to do", "0 to 10. This field is only used with beliefs=imposed."),
         "horizon": ("Rounds that players are asked about", "Numbers of rounds, separated by commas."),

@@ -57,7 +57,7 @@ def by_room(tables: Tables) -> list[dict[str, Any]]:
 
 def headline(table: pd.DataFrame) -> str:
     if table.empty:
-        return "Players negotiate, so there are no amounts."
+        return "Players negotiate, so moves have no amounts."
     sentences = []
     for row in table.to_dict("records"):
         name, change = WHAT[row["move"]], f"{row['first']:.1f} in the first round and {row['last']:.1f} in the last"

@@ -214,7 +214,7 @@ def _compared_line(row: Mapping[Hashable, Any], first: str, what: str) -> str:
             else f"{start}, in every room {apart} than with `{first}`."
         )
     if np.isnan(low):
-        return f"{start}; whether it differs from `{first}` is unknown, because {clause(row['reason'])}."
+        return f"{start}; whether {name} differs from `{first}` is unknown, because {clause(row['reason'])}."
     if low <= 0 <= high or row.get("p", 0.0) >= 1 - LEVEL:
         return f"{start}, not clearly different from `{first}`: {apart}."
     return f"{start}; compared with `{first}`, {apart}."
@@ -253,8 +253,8 @@ def _add_benchmark(report: Any, tables: Tables) -> None:
         "What selfish players would do",
         f"Selfish players who know the end get {share:.0%} of the points that all players can get together (the "
         "subgame-perfect equilibrium). Selfish players send nothing, return nothing, put in nothing and never cooperate. In a "
-        "negotiation of selfish players, the player who offers last gets its best package that leaves the other player as "
-        "much as an authority would.",
+        "negotiation of selfish players, the player who makes the last offer gets the best package that leaves the other "
+        "player as much as an authority would.",
     )
 
 

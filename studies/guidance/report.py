@@ -66,7 +66,9 @@ def conditions(base: Scenario) -> dict[str, Scenario]:
             '"guidance round=4 style=factual"'
         )
     if base.surveys.survey == "never":
-        raise UserError("attitudes are compared, and this scenario has no survey: set survey=rounds or survey=ends")
+        raise UserError(
+            "attitudes cannot be compared, because the scenario has no survey: set survey=rounds or survey=ends"
+        )
     others = tuple([intervention for intervention in base.interventions if not isinstance(intervention, Guidance)])
     guided: dict[str, tuple[Intervention, ...]] = {
         style: tuple([_in_style(intervention, style) for intervention in base.interventions]) for style in STYLES
@@ -161,7 +163,7 @@ def paradox(whole: Mapping[str, Any], content: Mapping[str, Any]) -> str:
         if side
     ]
     if not clear:
-        return "No empathy paradox was found: posts under empathy cannot be distinguished from posts without it."
+        return "No empathy paradox was found: posts under empathy cannot be distinguished from posts without empathy."
     return (
         f"No empathy paradox was found: under empathy, posts are {' and '.join(clear)}. A paradox needs more negative posts "
         "than both no statement and an empty statement."

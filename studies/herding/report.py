@@ -186,9 +186,7 @@ def _add_theory(report: Report, tables: Tables) -> None:
     report.table(rows, ["planner for", "optimum", "best fixed precision", "which", "free precision"])
 
 
-ORDER = (
-    "Each person sees a private signal and the choices of all before it. The first person has only the private signal."
-)
+ORDER = "Each person sees a private signal and all earlier choices. The first person has only the private signal."
 
 
 def _figure(runs: Mapping[str, Tables], caption: str) -> Figure:

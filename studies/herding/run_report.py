@@ -37,7 +37,7 @@ def _setting(tables: Tables) -> str:
     """Return the options of the environment as a sentence."""
     setting = rules(tables)
     planner = {
-        "none": "No planner changes this precision.",
+        "none": "No planner changes the precision.",
         "optimum": "A planner sets the precision of each signal, as is best with Bayesians.",
         "model": "A planner that is a model sets the precision of each signal.",
     }[setting.planner]

@@ -94,8 +94,8 @@ def _sentence(row: Mapping[Any, Any]) -> str:
         )
     by_order = "" if math.isnan(row["p"]) else f" (orders at random: {row['by_order']:.2f})"
     return (
-        f"People give their own signal the weight {ends[0]} and the choices of others {ends[1]}{by_order}; a Bayesian gives 1 "
-        "to both."
+        f"People give their own signal the weight {ends[0]} and the choices of others {ends[1]}{by_order}; a Bayesian gives "
+        "both the weight 1."
     )
 
 

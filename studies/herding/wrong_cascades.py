@@ -20,8 +20,8 @@ from .periods import VARIES, Period, cascade_start, periods, theory
 ORDER = 31
 TITLE = "Cascades of choices"
 NOTE = (
-    "A cascade begins where a Bayesian who sees the choices so far would choose the same option whatever its own signal says. "
-    "A cascade that begins after the last person counts. A cascade is right or wrong if all later people choose the option of "
+    "A cascade begins where a Bayesian who sees the choices so far would choose one option whatever its own signal says. A "
+    "cascade that begins after the last person counts. A cascade is right or wrong if all later people choose the option of "
     "the cascade, and left if one person does not. Shares are of periods, with intervals that take rooms as clusters. "
     "Followed is the share of people in a cascade who choose its option. The expected shares of wrong cascades are computed "
     "exactly, for Bayesians (Bikhchandani, Hirshleifer and Welch 1992) and for people who follow only their own signals."

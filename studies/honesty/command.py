@@ -15,8 +15,8 @@ def parser() -> Parser:
     """Return the options of `run.py study honesty`."""
     parser = Parser(
         "study honesty",
-        "Run the same conversation in a neutral frame (twice), for a reward, under an order, under threat of exclusion, and "
-        "before an audience. A judge grades the messages, and the report compares the grades with private ratings "
+        "Run a conversation in a neutral frame (twice), for a reward, under an order, under threat of exclusion, and before "
+        "an audience. A judge grades the messages, and the report compares the grades with private ratings "
         "(studies/honesty/README.md).",
         "study honesty --llm oracle,tact=reward:2 --repetitions 5",
         cli.scenario("honesty"),

@@ -72,7 +72,7 @@ def read_lines(path: Path, topics: Sequence[str]) -> pd.DataFrame:
     table = read_table(path, needed, "studies/honesty/README.md", filled=needed, ends={"grade": (0.0, 10.0)})
     for row, topic in table["topic"].items():
         if topic not in topics:
-            raise UserError(f"{path}, row {row}: the topic {topic} is not in this study: use {', '.join(topics)}")
+            raise UserError(f"{path}, row {row}: the topic {topic} is not in the study: use {', '.join(topics)}")
     return table.assign(source=FILE)[COLUMNS].reset_index(drop=True)
 
 
@@ -121,7 +121,7 @@ CONDITIONS = (NEUTRAL, AGAIN, *FRAMES)
 """Each is the name of a role."""
 MEASURES = {
     "toward": "gap toward the audience (points of 0-10)",
-    "growth": "change of this gap per round",
+    "growth": "change of the gap toward the audience per round",
     "absolute": "distance of message and rating",
 }
 

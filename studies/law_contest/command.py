@@ -26,8 +26,8 @@ def parser() -> Parser:
     )
     add_option(options, "--laws NAME,...", about, default="all")
     about = (
-        "what agents respond to\ngrades: the text they read, graded by the rule-based speaker (default if only oracle or pocket "
-        "speaks)\nattitudes: the attitude of the agent that spoke (default otherwise)"
+        "what agents respond to\ngrades: the messages that they read, graded by the rule-based speaker (default if only "
+        "oracle or pocket speaks)\nattitudes: the attitude of the agent that spoke (default otherwise)"
     )
     add_option(options, "--heard", about, default="", choices=("grades", "attitudes"))
     add_option(options, "--draws N", "number of draws of each law's numbers, for populations", positive, default=200)
@@ -39,7 +39,7 @@ def run(words: Sequence[str]) -> int:
     options = parser().parse_args(words)
     if options.out and len(options.runs) > 1:
         raise UserError(
-            "--out is one folder: give one run with it, or leave it out and find the results in each run's folder"
+            "--out is one folder: give one run with --out, or leave out --out and find the results in each run's folder"
         )
     from parley.analysis.report import disk_errors
     from parley.analysis.tables import load

@@ -27,9 +27,7 @@ def parser() -> Parser:
     add_option(
         options, "FILE", "people: a CSV with the columns person, outcome, predictions and perhaps condition", Path
     )
-    add_option(
-        options, "--control NAME", "the condition that is subtracted (default: control, or the first of the two)"
-    )
+    add_option(options, "--control NAME", "the condition that is subtracted (default: control, or the first condition)")
     about = "take predictions from the last ratings of a run: its folder, or CONDITION=FOLDER for each condition"
     options.add_argument("--run", metavar="[CONDITION=]FOLDER", action="append", default=[], help=about)
     about = "budget, price of a person and price of a prediction, such as 1000,5,0.01: plan how many of each to buy"

@@ -34,10 +34,10 @@ PLAN: Mapping[str, Column] = {
     "by the interval of r": "range",
 }  # fmt: skip
 READING = (
-    "Predictions may be wrong in any way, because their mean error on the people who answered is subtracted. The people who "
-    "answered must be a random sample of everyone in the file. With two conditions, people must be assigned to conditions at random. Tuned "
-    "estimators weight the predictions so that the interval is narrowest; the weight of a person is computed from all other "
-    f"people. Brackets hold 95% intervals over {{unit}}, if a condition has at least {FEWEST} {{unit}}."
+    "Predictions may be wrong, because their mean error on the people who answered is subtracted. The people who answered "
+    "must be a random sample of everyone in the file. With two conditions, people must be assigned to conditions at random. "
+    "Tuned estimators weight the predictions so that the interval is narrowest; the weight of a person is computed from all "
+    f"other people. Brackets hold 95% intervals over {{unit}}, if a condition has at least {FEWEST} {{unit}}."
 )
 APART = (
     "People count as independent. If some people belong together, such as the people of one debate, these "
@@ -224,7 +224,7 @@ def _add_plan(report: Report, sample: Sample, worth: Worth, prices: tuple[float,
         if not math.isnan(plan.alone) and plan.people < FEWEST_PEOPLE * len(sample.arms):
             each = " in a condition" if len(sample.arms) > 1 else ""
             report.add(
-                f"These are fewer than {FEWEST_PEOPLE} people{each}: the interval may be wider, and the worth is then unknown."
+                f"With fewer than {FEWEST_PEOPLE} people{each}, the interval may be wider, and the model's worth is unknown."
             )
 
 

@@ -24,7 +24,7 @@ def parser() -> Parser:
     )
     add_option(options, "RUN", "the folder of a run of a network, or of a population", Path)
     add_option(
-        options, "--room NAME", "the room to write, such as racism/mixed/000 (default: the first one)", default=""
+        options, "--room NAME", "the room to write, such as racism/mixed/000 (default: the first room)", default=""
     )
     return options
 

@@ -56,7 +56,7 @@ def network_rooms(tables: Tables) -> list[str]:
 def room_graph(tables: Tables, room: str = "") -> nx.Graph:
     """Return the graph of a room; see `network_of`."""
     if not (names := network_rooms(tables)):
-        raise UserError("this run has no network to export: its agents sit at tables. Run --scenario network")
+        raise UserError("the run has no network to export, because its agents sit at tables: run --scenario network")
     if room and room not in names:
         raise unknown_name("room", room, names)
     room = room or names[0]

@@ -14,14 +14,14 @@ def parser() -> Parser:
     """Return the options of `run.py study refutation`."""
     options = Parser(
         "study refutation",
-        "Run the same story three times: without an official statement, with an early one, and with a late "
-        "one. Compare how far each story moves from the true report (studies/news/README.md).",
+        "Run a story three times: without an official statement, with an early statement, and with a late statement. Compare "
+        "how far each story moves from the true report (studies/news/README.md).",
         "study refutation --llm oracle,drift=0.5 --repetitions 5",
         *cli.debating("runs/refutation-<time>"),
         cli.dry_run(PLANNED),
     )
-    add_option(options, "--early N", "the early statement comes before this day", natural, default=2)
-    add_option(options, "--late N", "the late statement comes before this day", natural, default=5)
+    add_option(options, "--early N", "day before which the early statement comes", natural, default=2)
+    add_option(options, "--late N", "day before which the late statement comes", natural, default=5)
     add_option(options, "--judge SPEC", "the model that judges the versions (default: the model that writes them)")
     return options
 

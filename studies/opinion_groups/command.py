@@ -24,8 +24,8 @@ def parser() -> Parser:
     """Return the options of `run.py study opinion-groups`."""
     options = Parser(
         "study opinion-groups",
-        "Find groups of people who vote alike on statements, what each group wants and what unites them, and check whether a "
-        "slate of statements represents them (studies/opinion_groups/README.md). No model is called.",
+        "Find groups of people who vote alike on statements, what each group wants and what unites the groups, and check "
+        "whether a slate of statements represents people (studies/opinion_groups/README.md). No model is called.",
         EXAMPLES.strip(),
         cli.seed(),
         cli.out("runs/opinion-groups-<time>"),
@@ -37,7 +37,7 @@ def parser() -> Parser:
     add_option(options, "FILE", about)
     about = "of a run: the survey that counts\nfirst: before the debate (default)\nlast: after the last round"
     add_option(options, "--survey WHICH", about, choices=("first", "last"), default="first")
-    about = "the statements of a slate to audit; repeat it if a statement has a comma"
+    about = "the statements of a slate to audit, separated by commas; repeat the option if a statement has a comma"
     add_option(options, "--slate A[,B]", about, default=[], action="append")
     add_option(options, "--size N", "number of statements of a slate, if --slate is left out", positive, 3)
     add_option(

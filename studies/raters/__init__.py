@@ -2,4 +2,4 @@
 
 from parley.llm.studies import TRUE, Study
 
-STUDY = Study("raters", "measure and correct the errors of raters who scored or coded the same items", group=TRUE)
+STUDY = Study("raters", "measure and correct the errors of raters who scored or coded items", group=TRUE)

@@ -14,8 +14,8 @@ def parser() -> Parser:
     """Return the options of `run.py study raters`."""
     options = Parser(
         "study raters",
-        "Measure the severity and the error of each rater (people or judges) who scored or coded the same items, and correct the "
-        "mean score and the shares of categories for them (studies/raters/README.md).",
+        "Measure the severity and the error of each rater (people or judges) who scored or coded items, and correct the mean "
+        "score and the shares of categories for these errors (studies/raters/README.md).",
         "study raters codes.csv",
         cli.out("FILE without .csv"),
     )

@@ -74,8 +74,8 @@ STEPS = (
         "--payoff",
         "NAME",
         "judge",
-        "what scores statements for a person from the person's opinion: judge, ranking, trained:FOLDER. Two opinions are alike "
-        "if they give like scores",
+        "what scores statements for a person from the person's opinion: judge, ranking, trained:FOLDER. Two opinions are "
+        "alike if their scores are alike",
     ),
     ("--judge", "SPEC", "oracle", "the model that reads payoffs from opinions"),
 )
@@ -145,8 +145,8 @@ def grid_parser() -> Parser:
     """The options of `run.py study representatives grid`."""
     parser = lesson_parser(
         "grid",
-        "Train a representative for each choice of what it knows and each of two model sizes, and compare them.\n"
-        "With one --llm the second size is the same model with every other layer.",
+        "Train representatives with different knowledge and of two model sizes, and compare them.\nWith one --llm the second "
+        "size is every other layer of the model.",
         many=True,
     )
     add_option(parser, "--choices LETTERS[,LETTERS]", CHOICES)
@@ -182,8 +182,8 @@ def study_parser() -> Parser:
     """The options of `run.py study representatives study`."""
     parser = lesson_parser(
         "study",
-        "Run the whole study: train representatives of two model sizes, compare their critiques with those of untrained "
-        "models, strangers and the person, simulate groups with representatives, and vary what representatives know "
+        "Run the whole study: train representatives of two model sizes, compare their critiques with the critiques of "
+        "untrained models, strangers and the person, simulate groups with representatives, and vary what representatives know "
         "(studies/representatives/README.md).",
         cli.budget(),
         many=True,
@@ -273,8 +273,8 @@ def ballots_parser() -> Parser:
     """The options of `run.py study representatives ballots`."""
     parser = Parser(
         "study representatives ballots",
-        "Count the same ballots by every rule of choice, compare predicted ballots with those that members gave themselves "
-        "(--set mediator=habermas,ballots=both), and count the final votes (--set vote=final). No model is called.",
+        "Count ballots by every rule of choice, compare predicted ballots with members' own ballots (--set "
+        "mediator=habermas,ballots=both), and count the final votes (--set vote=final). No model is called.",
         "study representatives ballots runs/consensus --out runs/ballots",
         cli.out("runs/ballots-<time>"),
     )
@@ -306,7 +306,7 @@ def steps_parser() -> Parser:
     add_option(parser, "EPISODES", EPISODES, Path, nargs="+")
     for name, metavar, default, about in STEPS:
         add_option(parser, f"{name} {metavar}", about, default=default)
-    about = "do not ask people once more: without the people's model there is no ceiling"
+    about = "do not ask people once more: without the people's model, the report has no ceiling"
     add_option(parser, "--once", about, dest="again", action="store_false")
     return parser
 
@@ -336,7 +336,11 @@ COMMANDS: dict[str, tuple[Callable[[argparse.Namespace], int], Callable[[], Pars
     "measure": (measure, measure_parser, "measure a representative on people and questions outside its training"),
     "grid": (grid, grid_parser, "measure what each kind of knowledge of a representative adds, for two model sizes"),
     "study": (study, study_parser, "run the whole study for two model sizes: critiques, consensus and knowledge"),
-    "payoff": (payoff, payoff_parser, "train a payoff model on ratings, and compare it with a judge and others"),
+    "payoff": (
+        payoff,
+        payoff_parser,
+        "train a payoff model on ratings, and compare the payoff model with other scorers",
+    ),
     "outcomes": (
         outcomes,
         outcomes_parser,

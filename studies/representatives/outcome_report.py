@@ -152,7 +152,7 @@ def write_outcomes(builder: DatasetBuilder, plan: OutcomePlan, outcome: Outcome)
     folder = outcome.groups.parent.parent
     gains = gain_table(outcome.payoffs, [BEFORE, *outcome.given])
     likely = likely_table(outcome.likely)
-    report = Report(folder, "outcomes", "A representative trained on what its person gets")
+    report = Report(folder, "outcomes", "A representative trained on its person's payoff")
     report.data(gains=gains, likely=likely, tries=outcome.tries)
     report.disclaim_models(plan.spec, plan.how.judge, plan.how.mediator_llm)
     report.add(_setting(builder, plan, outcome), READING, REWARD)

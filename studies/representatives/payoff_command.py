@@ -36,8 +36,7 @@ def payoff_parser() -> Parser:
     parser = Parser(
         "study representatives payoff",
         "Train a model that predicts from question, opinion and statement how a participant rates the statement, and compare "
-        "it with a judge, a ranking, self-report and models that do not read the opinion, on people that it was not trained on "
-        "(studies/representatives/README.md).",
+        "the model with other scorers on people outside its training (studies/representatives/README.md).",
         "study representatives payoff runs/known/episodes.jsonl --llm pocket --judge oracle --out runs/payoff",
         cli.model("the model that is trained", "pocket", trained=True),
         cli.budget(),
@@ -74,7 +73,11 @@ PREFERENCES = (
     ("dpo-rate", amount, "learning rate of DPO (default: 5e-6; pocket 1e-3)"),
     ("dpo-epochs", amount, "passes of DPO through the pairs (default: 1)"),
     ("dpo-batch", natural, "pairs per step of DPO (default: 16)"),
-    ("beta", amount, "how strongly DPO keeps the representative near its start; higher is nearer (default: 0.5)"),
+    (
+        "beta",
+        amount,
+        "how strongly DPO keeps the representative near its start; a higher number is nearer (default: 0.5)",
+    ),
 )
 BATCH = 16
 
@@ -84,7 +87,7 @@ def outcomes_parser() -> Parser:
     parser = lesson_parser(
         "outcomes",
         "Train a representative, then train it further (DPO) on critiques that lead the group to a statement with a higher "
-        "payoff for its person, and measure on other people and questions what that changes (studies/representatives/README.md).",
+        "payoff for its person, and measure the change on other people and questions (studies/representatives/README.md).",
         cli.budget(),
         adapter=True,
     )

@@ -126,7 +126,7 @@ class DatasetBuilder:
         if cases := written(self.sides["test"]).cases[:limit]:
             return cases
         raise UserError(
-            "--limit 0 leaves no critique to measure: raise it"
+            "--limit 0 leaves no critique to measure: raise --limit"
             if limit == 0
             else "the test episodes have no critique to measure: give more episodes"
         )

@@ -149,7 +149,7 @@ def describe_split(sides: Split) -> str:
     if apart <= TOLERANCE:
         return sentence
     wanted = ", ".join(f"{name} {share:.0%}" for name, share in SHARES.items())
-    return f"{sentence}. The shares asked for were {wanted}: {_why_apart(sides)}"
+    return f"{sentence}. The requested shares were {wanted}: {_why_apart(sides)}"
 
 
 def _why_apart(sides: Split) -> str:
@@ -158,13 +158,13 @@ def _why_apart(sides: Split) -> str:
     total, kept = sum(map(len, chunks)), sum(len(chunk) for chunk in chunks if _is_held_out(chunk))
     if kept < total and kept / total - (1 - SHARES[TRAIN]) > TOLERANCE:
         return (
-            f"{kept} of the {total} episodes are on questions held out for validation and test, and those are never trained on. "
-            "Add episodes on training questions, or leave out some of these"
+            f"{kept} of the {total} episodes are on questions reserved for validation and test. Add episodes on training "
+            "questions, or leave out episodes on reserved questions"
         )
     largest = max(map(len, chunks))
     return (
-        f"sessions that share a participant or a question stay together, and they form {len(chunks)} separate groups, "
-        f"the largest with {largest} episodes. Add sessions with other participants and other questions"
+        f"sessions that share a participant or a question stay together, and form {len(chunks)} separate groups, the largest "
+        f"with {largest} episodes. Add sessions with other participants and other questions"
     )
 
 
@@ -181,8 +181,8 @@ def check_split(sides: Split) -> None:
             for trace in {trace for episode in side for trace in traces(episode)}:
                 if seen.setdefault(trace, name) != name:
                     raise UserError(
-                        f"the split is not clean: {kind} {trace} is in both {seen[trace]} and "
-                        f"{name}; keep all its episodes in one of them"
+                        f"the split is not clean: {kind} {trace} is in both {seen[trace]} and {name}; keep all its episodes "
+                        "in one part"
                     )
 
 

@@ -152,9 +152,9 @@ def _lines(what: str, rows: Mapping[Any, Mapping[str, Any]]) -> Iterator[str]:
         return
     yield f"{what.capitalize()} of representatives are nearer to the person's own than a stranger's: {by}."
     if math.isnan(short["value"]):
-        yield unknown_sentence(f"how far below the ceiling these {what} are", NOT_ASKED)
+        yield unknown_sentence(f"how far below the ceiling representatives' {what} are", NOT_ASKED)
     elif short["reason"]:
-        yield unknown_sentence(f"how far below the ceiling these {what} are", short["reason"])
+        yield unknown_sentence(f"how far below the ceiling representatives' {what} are", short["reason"])
     else:
         size = amount((short["value"], short["low"], short["high"]), NEARER, "")
         clear = (

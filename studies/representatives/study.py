@@ -175,7 +175,7 @@ def _write(
     )
     if (drawn := consensus.with_suffix(".png")).exists():
         report.picture(drawn, "Payoff discrepancy by who is substituted")
-    report.section("What it helps to know", f"[{knowledge_page.stem}.md]({knowledge_page.name}) has the table.")
-    report.picture(builder.folder / "grid.png", "What it helps to know")
+    report.section("What knowledge helps", f"[{knowledge_page.stem}.md]({knowledge_page.name}) has the table.")
+    report.picture(builder.folder / "grid.png", "What knowledge helps")
     report.data(likelihoods=likely, wins=wins)
     return report.write()

@@ -13,7 +13,7 @@ from parley.llm.studies import MOVED, ResultFolder, Study
 
 STUDY = Study(
     "search",
-    "search many interventions for the best one within a budget, and test it on new rooms",
+    "search for the best of many interventions within a budget, and test the best intervention on new rooms",
     group=MOVED,
     folders=(ResultFolder("search", ("search.json",), "search.md"),),
 )

@@ -34,7 +34,7 @@ class SheetRun:
         if not folder.is_dir():
             raise UserError(f"{folder} is not the folder of a run")
         if (folder / LABEL).exists():
-            raise UserError(f"{folder} has several runs: give one of them, a folder in {folder / CELLS}")
+            raise UserError(f"{folder} has several runs: give one run, a folder in {folder / CELLS}")
         self.tables: Tables = load(folder)
         if self.tables.header.is_log:
             raise UserError(
@@ -56,7 +56,7 @@ class SheetRun:
             exchanges = [exchange for exchange in sent_requests(self.folder).exchanges if exchange.request]
         except UserError as error:
             return str(error)
-        return exchanges or "this version of Parley does not derive the prompts of this run"
+        return exchanges or "the installed version of Parley does not derive the prompts of the run"
 
     @property
     def sweep(self) -> Path | None:

@@ -59,7 +59,7 @@ def change(run: SheetRun) -> Fact:
     if with_drift.empty:
         reasons = rows["reason"].dropna().replace("", None).dropna().unique() if len(rows) else ()
         return Fact(
-            unknown_sentence("how far agents moved", "; ".join(reasons) or "there are no ratings to compare"),
+            unknown_sentence("how far agents moved", "; ".join(reasons) or "the run has no ratings to compare"),
             place,
             known=False,
         )
@@ -78,7 +78,10 @@ def missing(run: SheetRun) -> Fact:
     lines, calls = run.tables.utterances, run.tables.calls
     lost = int(asked_for(lines)["text"].isna().sum())
     failed = int(calls["failure"].notna().sum())
-    text = f"{missing_ratings(run.tables)} {lost} of {len(lines):,} lines are missing; {failed} of {len(calls):,} calls failed."
+    text = (
+        f"{missing_ratings(run.tables)} {lost} of {len(lines):,} messages are missing; {failed} of {len(calls):,} calls "
+        "failed."
+    )
     return Fact(text, "tables/attitudes.csv, utterances.csv, reason; tables/calls.csv, failure")
 
 

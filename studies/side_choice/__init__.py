@@ -4,7 +4,7 @@ from parley.llm.studies import DEBATE, Study
 
 STUDY = Study(
     "choose-side",
-    "let debaters choose which side they argue before a judge",
+    "let debaters choose the side that they argue before a judge",
     group=DEBATE,
     purposes={"side_choice": "oracle:answer_side_choice"},
     law="oracle:plant_flattery",

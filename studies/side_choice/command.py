@@ -20,8 +20,8 @@ def parser() -> Parser:
     """Return the options of `run.py study choose-side`."""
     options = Parser(
         "study choose-side",
-        "Let debaters choose which side of a claim they argue before a judge, and measure how far they follow the judge's belief "
-        "instead of their own (studies/side_choice/README.md).",
+        "Let debaters choose which side of a claim they argue before a judge, and measure how far debaters follow the judge's "
+        "belief instead of their own (studies/side_choice/README.md).",
         EXAMPLES,
         cli.society(),
         cli.topic("all topics on which personas take a position", default=""),

@@ -147,8 +147,8 @@ def verdict(table: pd.DataFrame, moved: pd.DataFrame) -> str:
     word = "to" if row["shift"] > 0 else "away from"
     size = amount((PERCENT * row["shift"], PERCENT * row["low"], PERCENT * row["high"]), HIGHER, "percentage points", 1)
     return (
-        f"Debaters move {word} the judge's side: where they know what the judge believes, the share that argues the judge's side "
-        f"is {size}, beyond a detail without meaning."
+        f"Debaters move {word} the judge's side: if debaters know the judge's belief, the share that argues the judge's side "
+        f"is {size}, beyond the effect of a meaningless detail."
     )
 
 
@@ -157,7 +157,7 @@ def opposed_line(table: pd.DataFrame) -> str:
     asked = "what debaters do before a judge who disagrees with them"
     rows = table[(table["known"] == BELIEF) & (table["alignment"] == OPPOSED)]
     if rows.empty or rows.iloc[0]["people"] < FEWEST:
-        return unknown_sentence(asked, f"fewer than {FEWEST} people made such a choice")
+        return unknown_sentence(asked, f"fewer than {FEWEST} people chose before a judge who disagrees")
     row = rows.iloc[0]
     if np.isnan(row["to_judge_low"]):
         return unknown_sentence(asked, f"their choices do not vary (judge's side: {PERCENT * row['to_judge']:.1f}%)")

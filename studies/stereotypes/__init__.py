@@ -14,7 +14,7 @@ from parley.llm.studies import PEOPLE, Study
 
 STUDY = Study(
     "stereotypes",
-    "measure whether personas are individuals or stereotypes, and how they see the other group",
+    "measure whether personas are individuals or stereotypes, and how personas see the other group",
     group=PEOPLE,
     purposes={"perception": "oracle:answer_perception"},
     law="oracle:plant_exaggeration",

@@ -52,7 +52,10 @@ def parser() -> Parser:
     )
     add_judging(made)
     add_option(made, "--judge-temperature X", "sampling temperature of the judge", amount, default=0.01)
-    about = "run: test differences between runs (default)\nucl: the published procedure, with the study's one persona per seat"
+    about = (
+        "run: test differences between runs (default)\nucl: the published procedure, with one persona per place in the "
+        "debate"
+    )
     add_option(made, "--mode", about, default="run", choices=("run", "ucl"))
     return made
 
@@ -151,8 +154,8 @@ def _compared_wordings(base: Scenario) -> tuple[Experiment, Scenario]:
     published = base.subject.wording
     if not is_pack(published):
         raise UserError(
-            "the experiment wording compares a paper's own prompts with Parley's: cut them out of your copy of the paper "
-            "(run.py new wording ./published --from paper.txt), and add --set wording=./published"
+            "the experiment wording compares a paper's own prompts with Parley's: cut the paper's prompts out of your copy of "
+            "the paper (run.py new wording ./published --from paper.txt), and add --set wording=./published"
         )
     people = _people_of(published).get("personas", "") if base.people.cast == "fixed" else ""
     experiment = study.wordings(base.society, published, people)
@@ -168,8 +171,8 @@ def _check_free(options: argparse.Namespace, experiment: Experiment) -> None:
         varied -= {"wording"}  # names the paper's
     if taken := varied & set(parse_settings(options.set)):
         raise UserError(
-            f"--set {', '.join(sorted(taken))} cannot be set, because the conditions of "
-            f"{options.experiment} differ in this setting: leave it out"
+            f"--set {', '.join(sorted(taken))} cannot be set, because the conditions of {options.experiment} differ in this "
+            "setting: leave out the setting"
         )
 
 

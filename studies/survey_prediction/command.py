@@ -32,8 +32,8 @@ def parser() -> Parser:
     """Return the options of `run.py study predict`."""
     options = Parser(
         "study predict",
-        "Hide answers of a survey, and let a model predict them from the other answers of each person. There are three kinds: "
-        "answers of known people to known questions, answers to new questions, and answers of new people "
+        "Hide answers of a survey, and let a model predict them from the other answers of each person. Three kinds of answers "
+        "are hidden: answers of known people to known questions, answers to new questions, and answers of new people "
         "(studies/survey_prediction/README.md).\nWith --train: also train the model on the answers that are not hidden.",
         EXAMPLES,
         *cli.asking("runs/predict-<time>", "the model that predicts answers"),
@@ -142,8 +142,10 @@ def elicit_parser() -> Parser:
     )
     add_survey(options)
     add_option(options, "--steps N", "number of questions asked to each person", positive, 3)
-    add_option(options, "--candidates N", "the most questions among which the next one is chosen", positive, 6)
-    add_option(options, "--rest N", "the most answers of a person that are predicted", positive, 6)
+    add_option(
+        options, "--candidates N", "maximum number of questions from which the next question is chosen", positive, 6
+    )
+    add_option(options, "--rest N", "maximum number of predicted answers of a person", positive, 6)
     add_option(options, "--repeats N", "number of random orders of each person, whose errors are averaged", positive, 3)
     return options
 

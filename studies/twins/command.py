@@ -33,17 +33,17 @@ def parser() -> Parser:
     """Return the options of `run.py study twins`."""
     options = Parser(
         "study twins",
-        "Make a persona, a twin, of each recorded person from what the person was, answered and wrote before. Let it "
-        "predict the person's next answer and next message, and compare it with a stranger's twin, other people, and the person "
-        "itself later (studies/twins/README.md). `study data` converts public files of people.\nWith --train: also train the "
-        "model on the talks of some people, and test it on the others.",
+        "Make a persona, a twin, of each recorded person from what the person was, answered and wrote before. Let the twin "
+        "predict the person's next answer and next message, and compare the twin with a stranger's twin, other people, and "
+        "the person itself later (studies/twins/README.md). `study data` converts public files of people.\nWith --train: also "
+        "train the model on the talks of some people, and test the model on other people.",
         EXAMPLES,
         *cli.asking("runs/twins-<time>", "the model that speaks as twins"),
         cli.dry_run("print the number of questions, and stop: no model is called"),
     )
     about = (
-        "a table of recorded people, a row for each message, answer or attribute (studies/twins/README.md has its "
-        "columns), or made-up people: planted (what they do follows from their history), shuffled (it does not)"
+        "a table of recorded people, a row for each message, answer or attribute (studies/twins/README.md has its columns), "
+        "or made-up people: planted (answers and messages follow from a person's history) or shuffled (they do not)"
     )
     add_option(options, "PEOPLE", about)
     add_option(
@@ -52,7 +52,7 @@ def parser() -> Parser:
     add_option(options, "--limit N", "people of a file, drawn with their whole groups (default: all)", positive)
     add_option(options, "--points N", "predicted answers, and messages, of each person", positive, 3)
     add_option(options, "--strangers N", "strangers' twins to compare each point with", positive, 1)
-    about = "number of whole conversations that twins hold, to compare with the real ones; 0: none"
+    about = "number of whole conversations between twins, to compare with the real conversations (0: none)"
     add_option(options, "--rollouts N", about, natural, 0)
     add_option(
         options, "--samples N", "answers drawn for each question if the model gives no probabilities", positive, 5

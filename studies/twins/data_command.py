@@ -18,8 +18,9 @@ def parser() -> Parser:
     """Return the options of `run.py study data`."""
     options = Parser(
         "study data",
-        "List public files of people: what each is, its licence, what a conversion needs, and the checksum of the file that was "
-        "tried. `study data convert FILE --layout NAME --out people.csv` converts one for `study twins`. Nothing is downloaded.",
+        "List public files of people with content, licence, needs of the conversion, and the checksum of the tested file. "
+        "`study data convert FILE --layout NAME --out people.csv` converts a file for `study twins`. Nothing is "
+        "downloaded.",
         EXAMPLES,
         cli.out("", "FILE", "the table of people to write, with convert"),
     )

@@ -91,7 +91,7 @@ def test_known_lines_have_each_reason_on_each_side_in_three_appeals() -> None:
         by_side = pd.crosstab(arguing["appeal"], arguing["direction"])
         assert (by_side[FOR] - by_side[AGAINST]).abs().max() <= 1, "an appeal must not tell the side"
         assert set(arguing["appeal"]) == set(APPEALS)
-    with pytest.raises(UserError, match="no known lines for blackout"):
+    with pytest.raises(UserError, match="no known messages for blackout"):
         known_lines("blackout")
 
 
@@ -249,7 +249,7 @@ def test_readers_hear_surrogates_messages_and_models_alike() -> None:
 
 def test_what_does_not_fit_readers_is_refused() -> None:
     for settings, said in [
-        ({"topic": ["blackout"]}, "no known lines for blackout"), ({"survey": "ends"}, "survey=rounds"),
+        ({"topic": ["blackout"]}, "no known messages for blackout"), ({"survey": "ends"}, "survey=rounds"),
         ({"measure": "mean"}, "measure=rating"), ({"listeners": 12}, "listeners"),
         ({"lowest": 0.9}, "lowest must not be above"),
     ]:  # fmt: skip

@@ -184,7 +184,7 @@ def test_a_file_of_messages_is_read_in_its_order(tmp_path: Path) -> None:
     for text, said in [
         ("text,before\nOne.,2\n", "before"),
         ("line\nOne.\n", "text"),
-        ("text,topic\nOne.,blackout\n", "no known lines"),
+        ("text,topic\nOne.,blackout\n", "no known messages"),
     ]:
         path.write_text(text, encoding="utf-8")
         with pytest.raises(UserError, match=said):

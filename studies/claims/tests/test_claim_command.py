@@ -181,7 +181,7 @@ def test_planted_effects_of_scale_and_wording_are_found(tmp_path: Path, capsys: 
     assert (
         "Whether the effect depends on wording of the instructions and scale for other people too is unknown." in said
     )
-    assert "It will be unknown whether the claim holds, because there are 3 separate groups of people" in said
+    assert "The claim's result will be unknown, because there are 3 separate groups of people" in said
     settings = pd.read_csv(out / "settings.csv").set_index("setting")
     assert settings.loc["scale", "low"] > 0.5
     assert (settings.drop(index=["scale", "wording of the instructions"])["p_holm"] >= 0.05).all()

@@ -120,7 +120,7 @@ def test_where_no_one_says_a_feeling_there_is_no_verdict() -> None:
             (1.0, 2.0),
             "negative compared with no statement and 1.50 points more positive compared with an empty",
         ),
-        ((-1.0, 1.0), (-0.5, 0.5), "cannot be distinguished from posts without it"),
+        ((-1.0, 1.0), (-0.5, 0.5), "cannot be distinguished from posts without empathy"),
     ],
 )
 def test_one_clear_difference_is_not_said_to_be_none(

@@ -125,7 +125,7 @@ def test_known_lines_calibrate_the_oracle_exactly() -> None:
     ("text", "words"),
     [
         ("topic,text\nracism,A\n", "lacks the column grade"),
-        ("topic,text,grade\nguns,A,1\n", "the topic guns is not in this study"),
+        ("topic,text,grade\nguns,A,1\n", "the topic guns is not in the study"),
         ("topic,text,grade\nracism,A,11\n", "row 2: grade must be a number from 0 to 10"),
         ("topic,text,grade\nracism,,1\n", "row 2: text is empty"),
         ("topic,text,grade\nracism,A,high\n", "row 2: grade must be a number"),

@@ -247,7 +247,7 @@ def test_a_purchase_of_few_people_is_called_so(tmp_path: Path) -> None:
     path.write_text("\n".join(["person,outcome,predicted", *known, *[f"q{one},,{one % 7}" for one in range(40)]]))
     assert main(["study", "mixed", str(path), "--prices", "60,10,0.5", "--out", str(tmp_path / "out")]) == 0
     page = (tmp_path / "out" / "mixed.md").read_text(encoding="utf-8")
-    assert "These are fewer than 10 people: the interval may be wider, and the worth is then unknown." in page
+    assert "With fewer than 10 people, the interval may be wider, and the model's worth is unknown." in page
 
 
 ROWS = """person,condition,outcome,predicted_control,predicted_news

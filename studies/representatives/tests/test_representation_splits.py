@@ -79,13 +79,13 @@ def test_shares_that_are_not_those_asked_for_say_why() -> None:
         for place, one in enumerate(even)
     ]
     assert describe_split(split_cases(held_out, 0)) == (
-        "120 episodes: train 60 (50%), validation 30 (25%), test 30 (25%). The shares asked for were train 80%, validation 10%, "
-        "test 10%: 60 of the 120 episodes are on questions held out for validation and test, and those are never trained on. "
-        "Add episodes on training questions, or leave out some of these"
+        "120 episodes: train 60 (50%), validation 30 (25%), test 30 (25%). The requested shares were train 80%, validation "
+        "10%, test 10%: 60 of the 120 episodes are on questions reserved for validation and test. Add episodes on training "
+        "questions, or leave out episodes on reserved questions"
     )
     few = describe_split(split_cases(episodes(4), 0))
     assert few.startswith(
-        "12 episodes: train 6 (50%), validation 3 (25%), test 3 (25%). The shares asked for were train 80%"
+        "12 episodes: train 6 (50%), validation 3 (25%), test 3 (25%). The requested shares were train 80%"
     )
     assert "they form 4 separate groups, the largest with 3 episodes" in few
 

@@ -64,14 +64,14 @@ def test_what_is_said_follows_from_the_intervals() -> None:
     said = list(sentences(step_table(rows_of(near, far, near))))
     assert said == [
         "Votes of representatives are nearer to the person's own than a stranger's: 0.78 nearer (95% interval 0.63 to 0.94).",
-        "It is unknown how far below the ceiling these votes are, because nothing varies.",
+        "It is unknown how far below the ceiling representatives' votes are, because nothing varies.",
     ]
     assert "farther from" in next(sentences(step_table(rows_of(far, near, near))))
     assert "not clearly nearer" in next(sentences(step_table(rows_of(near, near[::-1], near))))
     assert "fewer than 5 sessions" in next(sentences(step_table(rows_of(near[:4], far[:4], near[:4]))))
     nothing = [math.nan] * 6
     assert list(sentences(step_table(rows_of(near, far, nothing))))[1] == (
-        "It is unknown how far below the ceiling these votes are, because the person cannot be asked again."
+        "It is unknown how far below the ceiling representatives' votes are, because the person cannot be asked again."
     )
     (unknown,) = sentences(step_table(rows_of(nothing, far, nothing)))
     assert "fewer than 5 sessions" in unknown

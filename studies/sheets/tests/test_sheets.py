@@ -64,7 +64,7 @@ def test_guesses_are_evidence_and_a_folder_of_several_runs_is_refused(tmp_path: 
         "each topic has its own question on the change expected"
     )
     (tmp_path / "sweep.json").write_text("{}", encoding="utf-8")
-    with pytest.raises(UserError, match="has several runs: give one of them, a folder in "):
+    with pytest.raises(UserError, match="has several runs: give one run, a folder in "):
         SheetRun(tmp_path)
 
 

@@ -59,7 +59,7 @@ def test_a_distance_of_few_runs_has_no_test_and_missing_scores_no_value() -> Non
 
 
 def test_the_experiment_of_wordings_needs_the_papers_and_seats_its_people(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="cut them out of your copy"):
+    with pytest.raises(UserError, match="cut the paper's prompts out of your copy"):
         command.run(["wording", "--llm", "oracle", "--dry-run"])
     chosen = wordings(load_society(), "./published", "./published/personas")
     assert [settings["wording"] for settings in chosen.conditions.values()] == [
