@@ -75,8 +75,7 @@ def _add_scores(report: Report, scores: pd.DataFrame, values: pd.DataFrame, ids:
     report.section("Scores", about)
     if reason := bradley_terry.why_unknown(values, ids):
         report.plain(
-            f"The scores are unknown, because {clause(reason)}. Compare more pairs (--pairs), or give personas more messages "
-            "in common."
+            f"The scores are unknown, because {clause(reason)}. Compare more pairs (--pairs), or give more messages in common."
         )
     else:
         report.add(bradley_terry.clear_difference(values, ids))
@@ -113,9 +112,7 @@ def _length_line(row: Mapping[str, float]) -> str:
     few = f"fewer than {FEWEST} people compared them" if row["people"] < FEWEST else "all people answered alike"
     why = unknown_sentence("whether the length matters", few)
     if not math.isnan(row["low"]):
-        why = (
-            "If the interval does not contain 50, length may explain the scores of messages, but need not be the cause."
-        )
+        why = "If the interval does not contain 50, length may explain the scores of messages."
     return (
         f"the longer message of a pair is preferred in {_share_above_half(row, 'longer')}% of comparisons; without an effect "
         f"of the length, 50% is expected. {why}"

@@ -142,10 +142,7 @@ def exam_sentence(exams: Mapping[str, PartExam]) -> str:
     if passes(exams):
         return f"{shown}{unread}."
     why = "below the bar of" if exam.high < BAR else "not shown to be above the bar of"
-    return (
-        f"{shown}{unread}. The share of right answers is {why} {BAR:.0%}, so the report gives no result of this judge: "
-        "choose a better judge."
-    )
+    return f"{shown}{unread}. This share is {why} {BAR:.0%}, so the report gives no result: choose a better judge."
 
 
 def _percent(exam: PartExam) -> str:

@@ -156,9 +156,7 @@ def turn_sentences(table: pd.DataFrame) -> list[str]:
     lines = [f"People moved {first} points toward the persuader in the first turn and {second} in the second turn."]
     for who in KINDS:
         reader = table[table["who"] == who].set_index("turn")["toward"]
-        lines.append(
-            f"The {who}, moved {reader[1]:.1f} points in the first turn and {reader[2]:.1f} in the second turn."
-        )
+        lines.append(f"The {who}, moved {reader[1]:.1f} points in the first turn and {reader[2]:.1f} in the second.")
     return [
         *lines,
         f"{back}% of second steps of people went back; no reader goes back if all messages are for one side.",

@@ -104,10 +104,7 @@ def _add_exam(report: Report, read: Read) -> None:
         counts = sum(
             (exams[part].counts for exams in read.exams.values() if exams[part].answers == answers), np.zeros(1)
         )
-        report.add(
-            f"The table counts messages by true {part} (rows) and by the judge's answer "
-            "(columns)" + _on_first(read, part) + "."
-        )
+        report.add(f"Messages by true {part} (rows) and the judge's answer (columns)" + _on_first(read, part) + ".")
         report.table(
             [[name, *(str(int(count)) for count in row)] for name, row in zip(answers, counts, strict=True)],
             ["", *answers],
@@ -160,10 +157,7 @@ def weight_sentence(weight: Weight, null: Null, unit: str) -> str:
     inside = low <= weight.value <= high
     chance = f"messages of other {unit}s give {format_number(low)} to {format_number(high)}"
     if not side or inside:
-        return (
-            f"It is unknown whether messages move beliefs, because a message moves beliefs by {shown} log odds, and "
-            f"{chance}."
-        )
+        return f"It is unknown whether messages move beliefs, because a message moves beliefs by {shown} log odds, and {chance}."
     moved = f"from 50% to {100 * belief_of(weight.value):.0f}%"
     way = "toward" if side > 0 else "away from"
     return f"A new message moves beliefs {way} its own side, by {shown} log odds ({moved}); {chance}."
@@ -198,13 +192,7 @@ def _add_weights(report: Report, panel: Panel, weight: Weight, null: Null, unit:
     report.missing(panel.missing, panel.lines, "messages read have no direction and move no one", "")
     report.missing(int((~panel.known).sum()), len(panel.change), "steps are left out", "a rating is missing")
     if len(shown := table[table["low"].notna()]):
-        figure = dot_plot(
-            shown,
-            ["name"],
-            "value",
-            "weight of a message (log odds)",
-            "Estimated from ratings before and after messages",
-        )
+        figure = dot_plot(shown, ["name"], "value", "weight (log odds)", "From ratings before and after each message")
         report.figure(figure, "weights", "Weights of messages, reasons and appeals, with intervals")
 
 
@@ -232,10 +220,7 @@ def _add_planted(report: Report, read: Read, courses: Courses, tags: list[Tag]) 
             for number, (place, belief) in enumerate(zip(places, beliefs[1:], strict=True), 1)
         ]
     table = pd.DataFrame(rows)
-    report.section(
-        "A reader of given weights",
-        "The reader begins with a belief of 50%. The table has the belief after the last message, in percent.",
-    )
+    report.section("A reader of given weights", "Each reader begins with a belief of 50%.")
     report.data(beliefs=table)
     last = table.groupby("person", sort=False).last().reset_index()
     report.table(last, {"reader": "person", "lines": "line", "belief at the end, %": estimate_percent})

@@ -47,16 +47,12 @@ def arms(base: Scenario) -> dict[str, dict[str, Any]]:
     environment = base.environment
     if not isinstance(environment, Places) or len(environment.stages) < 2:
         raise UserError(
-            f"the scenario {base.name} has one stage, so nothing can be carried into a later stage: give a scenario with two "
-            "[[stage]]"
+            f"the scenario {base.name} has one stage, so nothing is carried over: give a scenario with two [[stage]]"
         )
     if base.surveys.survey != "rounds":
         raise UserError("people are rated at the beginning and the end of each stage: set survey=rounds")
     if all(list(group.seats).count(seat) < 2 for group in base.groups for seat in group.seats):
-        raise UserError(
-            "each party has one person, but carry-over compares people of one party: seat two or more people of a party, such "
-            "as with --set size=4"
-        )
+        raise UserError("each party has one person, but people of one party are compared: set --set size=4")
     *before, last = [asdict(stage) for stage in environment.stages]
     return {arm: {"topology": [*before, {**last, "carry": arm}]} for arm in ARMS}
 
@@ -67,9 +63,7 @@ def study(base: Scenario) -> Generator[Scenario, Tables, dict[str, Tables]]:
     for arm, settings in arms(base).items():
         runs[arm] = yield base.with_settings(settings)
         if not _before_last(runs[ARMS[0]]).equals(_before_last(runs[arm])):
-            raise UserError(
-                "the conditions differ before the last stage, so they cannot be compared: give another --out"
-            )
+            raise UserError("conditions differ before the last stage, so they cannot be compared: give another --out")
     return runs
 
 

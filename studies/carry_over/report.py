@@ -21,11 +21,10 @@ from .measures import ARMS, OUTCOMES, effects, people
 CAPTION = (
     "The same people run three times on equal random streams: with their memory of earlier stages, without this memory, and "
     "with the memory of another person of their party. The stages before the last stage are equal word for word (checked). "
-    "The column `carried` has the slope of the rating with memory on the points that a person moved in the stage before. "
-    "`carried` is 0 if no movement is carried over, and 1 if all movement is carried over. This slope is within a population "
-    "and party, among people with equal ratings without memory. The column `shift` is the mean effect in points, toward the "
-    "high end of the topic's axis. Brackets are 95% intervals over populations. Ratings have noise, so `carried` is nearer to "
-    "0 than the true share."
+    "The column `carried` has the slope of the rating with memory on the points moved in the stage before, among people of a "
+    "party with equal ratings without memory. `carried` is 0 if no movement is carried over, and 1 if all movement is carried "
+    "over. The column `shift` is the mean effect in points, toward the high end of the topic's axis. Brackets are 95% "
+    "intervals over populations. Ratings have noise, so `carried` is nearer to 0 than the true share."
 )
 COLUMNS: Mapping[str, Column] = {
     "rating": lambda row: OUTCOMES[row["outcome"]], "with": "memory", "people": "people", "missing": "missing",
@@ -71,10 +70,7 @@ def _carried(row: Mapping[str, Any], rating: str) -> str:
     if row["carried_low"] > 0:
         return f"Of each point that a person moved in the stage before, the {rating} keeps {size} points."
     if row["carried_high"] < 0:
-        return (
-            f"Each point that a person moved in the stage before turns the {rating} in the opposite direction, by {size} "
-            "points."
-        )
+        return f"Each point that a person moved in the stage before reverses the {rating}, by {size} points."
     return f"It is not shown that the {rating} keeps any movement of the stage before: {size} points per point."
 
 
@@ -87,7 +83,4 @@ def _control(row: Mapping[str, Any]) -> str:
             f"With another person's memory, the first rating still keeps {size} points per point of the person's own "
             "movement, due to the persona and not to memory."
         )
-    return (
-        f"With another person's memory, the first rating does not clearly keep the person's own movement: {size} points "
-        "per point."
-    )
+    return f"With another person's memory, the first rating does not clearly keep the own movement: {size} points per point."

@@ -35,8 +35,7 @@ def claim_parser() -> Parser:
     parser = Parser(
         "study claim",
         "Run the two conditions that a claim compares, under many combinations of settings that should not matter (wording, "
-        "order, scale, memory, ...). Say whether the claim holds, and on which settings it depends "
-        "(studies/claims/README.md).",
+        "order, scale, memory, ...). Say whether the claim holds, and on which settings it depends (studies/claims/README.md).",
         EXAMPLES,
         cli.model("the models with which the claim is checked", "those of the file"),
         cells_of_workers(),

@@ -40,8 +40,7 @@ ROW = 0.115
 NOTE = (
     "Each column is a specification of the settings. The upper panel shows the mean difference of each specification, with a "
     "95% interval of the same width for all specifications. {colours}. The dashed line marks the smallest effect of interest. "
-    "The lower panel shows the value of each setting in a specification, in purple if the effect depends on the "
-    "setting{line}"
+    "The lower panel shows the value of each setting in a specification, in purple if the effect depends on the setting{line}"
 )
 SIDES = (
     "A blue circle is an effect on the side that the claim expects, and an orange square an effect on the opposite side"
@@ -281,10 +280,9 @@ def _add_compared(report: Report, audit: Audit) -> None:
         "only some people of the group.",
         f"First condition: {arms[0]}; {_rooms_of(differences['seated_first'])}. Mean outcome: {means[0]}.",
         f"Second condition: {arms[1]}; {_rooms_of(differences['seated_second'])}. Mean outcome: {means[1]}.",
-        f"Outcome: {claim.measure.label}, {claim.measure.about}. Ratings on every scale are read as 0 to 10. The effect is "
-        "the outcome of the first condition minus that of the second condition. The claim expects the effect to be "
-        f"{EXPECTED[claim.expected]}. The smallest effect of interest in the claim file is "
-        f"{format_number(claim.smallest)}.",
+        f"Outcome: {claim.measure.label}, {claim.measure.about}. Ratings on every scale are read as 0 to 10. The effect is the "
+        "outcome of the first condition minus that of the second condition. The claim expects the effect to be "
+        f"{EXPECTED[claim.expected]}. The smallest effect of interest in the claim file is {format_number(claim.smallest)}.",
         f"Models: {', '.join(people.models)}. Topics: {', '.join(people.topics)}. "
         f"Sets of personas: {', '.join(people.personas)}. Societies: {', '.join(people.societies)}.",
         f"Units: {count_phrase(groups, 'separate group')} of people ({count_phrase(multiverse.repetitions, 'repetition')} "
@@ -309,8 +307,7 @@ def _add_missing(report: Report, audit: Audit) -> None:
         report.missing(len(lost), len(audit.differences), "differences are missing", count_table(lost["reason"]))
     if audit.dropped:
         report.add(
-            f"{count_phrase(audit.dropped, 'specification')} with fewer than half of the differences: left out of all "
-            "results."
+            f"{count_phrase(audit.dropped, 'specification')} with fewer than half of the differences: left out of all results."
         )
 
 

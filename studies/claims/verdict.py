@@ -51,10 +51,7 @@ def unknown_reason(curve: Curve) -> str:
     if len(curve.units) < FEWEST_UNITS:
         return few_people(len(curve.units))
     if np.ptp(curve.effects["effect"]) == 0 and curve.median == 0:
-        return (
-            "both conditions are equal in every specification, so the setting in which the conditions differ may not reach "
-            "the model"
-        )
+        return "both conditions are equal in every specification, so their setting may not reach the model"
     return ""
 
 
@@ -83,21 +80,15 @@ def whether(claim: Claim, curve: Curve) -> str:
         if p < ALPHA and (tail := against(claim, curve, side)) > MOST_SKEWED:
             return (
                 f"It is unknown whether the claim holds, because {numbers}, but a few groups of people have far larger "
-                f"effects to the opposite side (skewness {format_number(tail)}), and then swapped conditions (p "
-                f"{format_p(p)}) find a direction too often."
+                f"effects to the opposite side (skewness {format_number(tail)}), and then a permutation test (p "
+                f"{format_p(p)}) finds a direction too often."
             )
     if curve.p < ALPHA:
-        return (
-            f"{_size(claim, curve)} {numbers[0].upper()}{numbers[1:]} (one-sided p {format_p(curve.p)}, swapped "
-            f"conditions{limit})."
-        )
+        return f"{_size(claim, curve)} {numbers[0].upper()}{numbers[1:]} (one-sided permutation p {format_p(curve.p)}{limit})."
     if curve.p_other < ALPHA:
-        return (
-            f"The claim does not hold: {numbers} (the opposite direction has p {format_p(curve.p_other)}, swapped "
-            f"conditions{limit})."
-        )
+        return f"The claim does not hold: {numbers} (permutation p of the opposite direction {format_p(curve.p_other)}{limit})."
     return (
-        f"It is unknown whether the claim holds, because {numbers}, which swapped conditions also give (p "
+        f"It is unknown whether the claim holds, because {numbers}, which chance also gives (permutation p "
         f"{format_p(curve.p)})."
     )
 
@@ -171,9 +162,7 @@ def depends(table: pd.DataFrame, together: Share) -> str:
         significant_rows = significant.to_dict("records")
         named = join_phrases([f"{row['setting']} ({_means(row['means'])})" for row in significant_rows])
         unsure = [row["setting"] for row in significant_rows if not row.get("p_people", math.nan) < ALPHA]
-        others = (
-            f" Whether the effect depends on {join_phrases(unsure)} for other people too is unknown." if unsure else ""
-        )
+        others = f" Whether {join_phrases(unsure)} matters for other people too is unknown." if unsure else ""
         where = "Among these people the effect" if unsure else "The effect"
         return f"{where} depends on {named}.{others} All {settings} that should not matter account for {share}."
     if together.reason:

@@ -55,10 +55,7 @@ def parser() -> Parser:
     add_option(options, "--what-if TEXT", about)
     add_option(options, "--by NAME", "with --what-if: the member of the room who answers (default: the first)")
     add_option(options, "--continuations N", "with --what-if: continuations of each kind", positive, default=20)
-    about = (
-        "posts of people (CSV or .jsonl with the column text): can the judge distinguish these posts from the "
-        "model's posts?"
-    )
+    about = "posts of people (CSV or .jsonl with the column text): can the judge distinguish these posts from the model's posts?"
     add_option(options, "--data FILE", about, Path)
     return options
 

@@ -175,10 +175,7 @@ def verdict(row: Mapping[str, float], protocol: str) -> str:
     if np.isnan(row["low"]):
         return f"{start} the shares do not vary."
     phrase = preference(row["low"], row["high"])
-    return (
-        f"{protocol}: the speech for one's own belief {phrase} than the speech against it: in {percent(row)}% "
-        "of comparisons."
-    )
+    return f"{protocol}: the speech for one's own belief {phrase} than the speech against it: in {percent(row)}% of comparisons."
 
 
 def preference(low: float, high: float) -> str:

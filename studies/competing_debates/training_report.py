@@ -25,11 +25,10 @@ from .speeches import PERCENT, percent, preference, quality_table, rival_lines
 
 EVEN = 0.5
 ABOUT = (
-    "Debaters of held-out topics speak twice, before and after the training, with the same person, side and seed. Personas "
-    "who gave no verdict in the training compare the two first statements, in both orders. The row `trained` is the debater "
-    "after training on the verdicts. The row `shuffled` is the debater after a training on shuffled verdicts. Without an "
-    "effect the share is 50%. Brackets are 95% intervals over repetitions, because people debate every topic of a "
-    "repetition."
+    "Debaters of held-out topics speak twice, before and after the training, with the same person, side and seed. Personas who "
+    "gave no verdict in the training compare the two first statements, in both orders. The row `trained` is the debater after "
+    "training on the verdicts. The row `shuffled` is the debater after a training on shuffled verdicts. Without an effect the "
+    "share is 50%. Brackets are 95% intervals over repetitions, because people debate every topic of a repetition."
 )
 SHARES: Mapping[str, Column] = {
     "debater": "kind", "pairs": "pairs", "repetitions": "units", "topics": "topics",
@@ -69,10 +68,7 @@ def training_lines(table: pd.DataFrame, values: pd.DataFrame) -> list[str]:
         return [*lines, unknown_sentence(f"whether {start}", reason)]
     if null_result[0] == 1 and trained["low"] > EVEN:
         return [*lines, f"On these topics, {start}: more than chance, and more than training on shuffled verdicts."]
-    return [
-        *lines,
-        f"It is not shown that {start}, because the share is not clearly above both 50% and shuffled verdicts.",
-    ]
+    return [*lines, f"It is not shown that {start}: the share must be above 50% and shuffled verdicts."]
 
 
 def _why_unknown(row: pd.Series) -> str:

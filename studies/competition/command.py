@@ -59,9 +59,8 @@ def parser() -> Parser:
 def training_options(parser: Parser) -> None:
     """Add the options of the training."""
     about = (
-        "train the writer on the messages that won, and compare the trained writer with the untrained one; "
-        "takes pocket or hf:MODEL as --llm\nsft: train on the best message about each case\ndpo: train on "
-        "pairs of a better and a worse message"
+        "train the writer on the messages that won, and compare the trained writer with the untrained one; takes pocket or "
+        "hf:MODEL as --llm\nsft: train on the best message about each case\ndpo: train on pairs of a better and a worse message"
     )
     add_option(parser, "--train METHOD", about, choices=("sft", "dpo"))
     add_training(parser, "cases", "wins", HELD_OUT)

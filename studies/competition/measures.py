@@ -171,7 +171,7 @@ def side_phrase(row: Mapping[str, Any], measure: str, words: Mapping[int, str]) 
 def win_line(row: Mapping[str, Any], writer: str, rival: str) -> str:
     """Return which of two writers the audience prefers."""
     if reason := why_unknown(row, "win"):
-        return unknown_sentence("which of the two writers the audience prefers", reason)
+        return unknown_sentence("which writer the audience prefers", reason)
     words = {
         1: f"more often than the message of {rival}",
         -1: f"less often than the message of {rival}",
@@ -188,9 +188,8 @@ def rule_line(row: Mapping[str, Any], fault: str, writer: str, rival: str) -> st
         return unknown_sentence(f"whether {writer} breaks rules more often than {rival}", reason)
     words = {1: "more often", -1: "less often", 0: "no clear difference"}
     return (
-        f"Of the messages of {writer}, {shown(row, 'own')}% break a rule; of the messages of {rival}, "
-        f"{shown(row, 'other')}%: a difference of {shown(row, 'change')} percentage points, "
-        f"{side_phrase(row, 'change', words)}."
+        f"Of the messages of {writer}, {shown(row, 'own')}% break a rule; of the messages of {rival}, {shown(row, 'other')}%: "
+        f"a difference of {shown(row, 'change')} percentage points, {side_phrase(row, 'change', words)}."
     )
 
 

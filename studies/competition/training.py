@@ -234,9 +234,7 @@ def write_training(
     report.data(training=scored, messages=pitch_table(every), comparisons=values, verdicts=verdicts, cases=cases)
     report.data(trained=table, judge=quality, known=known_verdicts)
     report.add(f"Audience: {study.panel} personas, played by {study.audience}. Judge: {study.judge}. {READING}")
-    report.add(
-        "All cases of this report were held out of the training. Each writer is compared with the untrained writer."
-    )
+    report.add("All cases were held out of the training. Each writer is compared with the untrained writer.")
     report.disclaim_models(*dict.fromkeys((llm, study.audience, study.judge)))
     report.lines(f"- {fact}" for fact in facts)
     first = next(iter(contests.values()))

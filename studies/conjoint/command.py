@@ -26,7 +26,7 @@ def parser() -> Parser:
         *cli.asking("runs/conjoint-<time>"),
         cli.dry_run("print the number of respondents and calls, and stop: no model is called"),
     )
-    about = "the design: candidates or kandidaten (shipped with Parley), or a .toml file of your own"
+    about = "the design: candidates or kandidaten (Parley's own), or a .toml file of your own"
     add_option(options, "DESIGN", about, nargs="?", default="candidates")
     add_option(
         options, "--people FILE", "a CSV with choices of people, to compare with (studies/conjoint/README.md)", Path

@@ -128,8 +128,7 @@ def best_lines(best: BestProfile) -> list[str]:
     if not best.picked:
         few = f"fewer than {2 * FEWEST} respondents"
         return [
-            f"It is unknown which profile is the best, because there are {few}; in these choices the best profile has "
-            f"{named}."
+            f"It is unknown which profile is the best, because there are {few}; in these choices the best profile has {named}."
         ]
     same = [name for name, level in best.levels.items() if best.picked.get(name) == level]
     share = format_estimate(best.share, best.low, best.high, 3)

@@ -24,13 +24,8 @@ def parser() -> Parser:
     add_option(options, "--sizes LIST", about, several(positive), default=(3, 8))
     about = "sampling temperatures of answers: one, or several separated by commas (default: 1)"
     add_option(options, "--temperatures LIST", about, several(amount), default=(1.0,))
-    add_option(
-        options, "--respondents N", "number of people with whom a curve is measured (default: 40)", positive, default=40
-    )
-    about = (
-        "answers of others that people see in the first round: alone (none), for (all agree) or against (all disagree) "
-        "(default: all three)"
-    )
+    add_option(options, "--respondents N", "people of a curve (default: 40)", positive, default=40)
+    about = "answers that people see in the first round: alone (none), for (all agree), against (all disagree) (default: all)"
     add_option(options, "--begins LIST", about, several(_begin), default=BEGINS)
     return options
 

@@ -41,14 +41,10 @@ class TwoAnswers:
     form: ClassVar = "side"
     knows_topics: ClassVar = False
     controls: ClassVar = {
-        "begins": (
-            "First round",
-            "alone: no answer of others is shown. for, against: all others are said to agree, or to disagree.",
-        ),
+        "begins": ("First round", "alone: no answer of others is shown. for, against: all others agree, or disagree."),
         "told": (
             "What people see",
-            "group: people read the last answers of the others. curve: people read made-up numbers, to measure the response "
-            "to each number.",
+            "group: people read the last answers of the others. curve: people read made-up numbers.",
         ),
         "levels": (
             "Numbers shown in a curve",

@@ -31,20 +31,15 @@ def parser() -> Parser:
     """Return the options of `run.py study correct`."""
     parser = Parser(
         "study correct",
-        "Let a model answer posts that spread false claims, with passages of a folder as evidence and "
-        "without, and let a judge rate refutation, evidence, politeness and factuality "
-        "(studies/corrections/README.md).\nWith --train: train the model on its own rated replies, and "
-        "compare replies to held-out posts before and after the training.",
+        "Let a model answer posts that spread false claims, with passages of a folder as evidence and without, and let a judge "
+        "rate refutation, evidence, politeness and factuality (studies/corrections/README.md).\nWith --train: train the model "
+        "on its own rated replies, and compare replies to held-out posts before and after the training.",
         EXAMPLES,
         *cli.asking("runs/correct-<time>", "the model that writes the replies"),
         cli.dry_run("print the number of replies and verdicts, and stop: no model is called"),
     )
     add_option(
-        parser,
-        "POSTS",
-        "the posts: en or de (shipped with Parley), or a .toml file of your own",
-        nargs="?",
-        default="en",
+        parser, "POSTS", "the posts: en or de (Parley's own), or a .toml file of your own", nargs="?", default="en"
     )
     add_option(parser, "--judge SPEC", "the model that rates the replies", required=True)
     about = "folder of .txt and .md files that may be quoted (default: the folder `evidence` next to the file of posts)"

@@ -54,9 +54,8 @@ def write_depths(
     """Write depth.md, its tables and its figure; return the path. judged: the judge and its verdicts. answered: a survey."""
     report = Report(folder, "depth", "Deep personas")
     report.add(
-        f"{len(about.people):,} people, each with {about.depths[-1]} attributes drawn from "
-        f"{len(about.taxonomy.leaves)}. Brackets hold 95% intervals; with fewer than {FEWEST} units there "
-        "are no intervals."
+        f"{len(about.people):,} people, each with {about.depths[-1]} attributes drawn from {len(about.taxonomy.leaves)}. "
+        f"Brackets hold 95% intervals; with fewer than {FEWEST} units there are no intervals."
     )
     values = [value for person in about.people for value in person.values[: about.depths[-1]]]
     lost = [value.reason for value in values if not value.sentence]
@@ -210,12 +209,11 @@ def _add_answers(report: Report, study: DepthStudy, shares: dict[str, Floats]) -
         ceiling = format_estimate(second[0], *second[1], 1)
     report.section(
         "Answers to a survey",
-        f"{study.base.llm} answered {count_phrase(questions, 'question')} as each person, at each depth. The shares of "
-        "answers are compared with people's shares. The score is 100 for equal shares and 0 for even shares. *Nearer* is the "
-        "total variation from people in another condition, minus that of the named condition. In the condition *strangers*, "
-        "each person has its own core and the attributes of another person. *Spread* is the total variation of a person from "
-        "the mean of all people. The unit of analysis is the question. A second sample of as many people would score "
-        f"{ceiling}.",
+        f"{study.base.llm} answered {count_phrase(questions, 'question')} as each person, at each depth. The shares of answers "
+        "are compared with people's shares. The score is 100 for equal shares and 0 for even shares. *Nearer* is the total "
+        "variation from people in another condition, minus that of the named condition. In the condition *strangers*, each "
+        "person has its own core and the attributes of another person. *Spread* is the total variation of a person from the "
+        f"mean of all people. The unit of analysis is the question. A second sample of as many people would score {ceiling}.",
     )
     report.disclaim_models(study.base.llm)
     lost = int(sum(np.isnan(condition_shares[..., 0]).sum() for condition_shares in shares.values()))

@@ -2,6 +2,4 @@
 
 from parley.llm.studies import PEOPLE, Study
 
-STUDY = Study(
-    "distributions", "compare a model's answers to a survey with the answers of groups of people", group=PEOPLE
-)
+STUDY = Study("distributions", "compare a model's survey answers with the answers of groups of people", group=PEOPLE)

@@ -129,8 +129,7 @@ def _asked(study: Poll, rows: pd.DataFrame) -> str:
     if sampled:
         told = (
             f"For {sampled:,} of {len(rows):,} rows the model gave no probabilities, so up to {study.samples} replies were "
-            "counted. With few replies, answers lie farther from people by chance. The second ceiling includes this "
-            "chance."
+            "counted. With few replies, answers lie farther from people by chance. The second ceiling includes this chance."
         )
     answered = f"{count_phrase(questions, 'question')} for {count_phrase(groups, 'group')} ({study.table.form})"
     naming = f"The group was named by {how}, and each question was also asked without a group."

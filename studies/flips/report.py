@@ -74,10 +74,7 @@ EFFECTS: Mapping[str, Column] = {
     "null": lambda row: format_span(row["null_low"], row["null_high"]), "p, corrected": lambda row: format_p(row["p_holm"]),
     "reason without interval": "reason",
 }  # fmt: skip
-ROUNDED = (
-    "Some ratings have no probability for each answer, so the report uses whole ratings, and a flip is a step of a "
-    "whole point."
-)
+ROUNDED = "Some ratings have no probability for each answer, so the report uses whole ratings, and flips are steps of a point."
 
 
 def write(study: ConditionRecords, folder: Path) -> Path:

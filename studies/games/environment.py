@@ -51,15 +51,11 @@ class Game:
         "beliefs": (
             "elicited: players are asked what they and the others will do. imposed: players first read what "
             "they are known to do.",
-            "elicited: players say what they and the other players will do. imposed: players first read what people usually "
-            "do.",
+            "elicited: players say what all players will do. imposed: players first read what players are known to do.",
         ),
         "imposed": ("What players are known to do", "0 to 10. This field is only used with beliefs=imposed."),
         "horizon": ("Rounds that players are asked about", "Numbers of rounds, separated by commas."),
-        "factor": (
-            "Factor by which the pot is multiplied",
-            "1.6: the pot is multiplied by 1.6 and shared out equally.",
-        ),
+        "factor": ("Factor by which the pot is multiplied", "1.6: the pot times 1.6 is shared out equally."),
     }
 
     game: GameName = "trust"

@@ -22,9 +22,8 @@ from .played import amounts, endings
 from .rules import RESPONSES
 
 READING = (
-    "The unit of analysis is the room (one game): players and rounds of a room are averaged first. Brackets hold 95% "
-    "intervals over rooms. A missing move is never replaced by a number, so the points of a round with a missing move are "
-    "unknown."
+    "The unit of analysis is the room (one game): players and rounds of a room are averaged first. Brackets hold 95% intervals "
+    "over rooms. A missing move is never replaced by a number, so the points of a round with a missing move are unknown."
 )
 MOVES = {
     "sent": "Points sent",

@@ -147,8 +147,7 @@ def sentences(compared: pd.DataFrame) -> list[str]:
         clear = verdict(points[1], points[2], "", "", "not clearly more or fewer, ")
         apart = amount((points[0], points[1], points[2]), Sides("more", "fewer"), "percentage points", 0)
         lines.append(
-            f"With a {planner}, {row['value']:.0%} of the choices of {people} {what}; without a planner, "
-            f"{clear}{apart}."
+            f"With a {planner}, {row['value']:.0%} of the choices of {people} {what}; without a planner, {clear}{apart}."
         )
     return lines
 

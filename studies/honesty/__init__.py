@@ -8,8 +8,4 @@ command.py      `run.py study honesty`
 
 from parley.llm.studies import DEBATE, Study
 
-STUDY = Study(
-    "honesty",
-    "compare public messages with private ratings: in a neutral frame, for a reward, and under pressure",
-    group=DEBATE,
-)
+STUDY = Study("honesty", "compare public messages with private ratings, for a reward or under pressure", group=DEBATE)

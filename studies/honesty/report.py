@@ -84,18 +84,13 @@ def _null(row: Mapping[str, Any]) -> str:
     size = amount((row["effect"], row["effect_low"], row["effect_high"]), AUDIENCE)
     if row["effect_low"] <= 0 <= row["effect_high"]:
         return f"{name} has no effect that is distinguishable from zero: {size}."
-    return (
-        f"{name} shifts messages {size}. Wording or chance causes this shift, so smaller shifts do not show an effect of a "
-        "frame."
-    )
+    return f"{name} shifts messages {size}. Wording or chance causes this shift, so smaller effects show nothing."
 
 
 def _neutral(row: Mapping[str, Any]) -> str:
     if np.isnan(row["above_low"]):
         why = too_few() if row["rooms"] < FEWEST else "the grader's floor is unknown, or nothing varies"
-        return unknown_sentence(
-            "whether messages in the neutral frame go toward the audience by more than the grader's error", why
-        )
+        return unknown_sentence("whether neutral messages go toward the audience by more than the grader's error", why)
     size = amount((row["above"], row["above_low"], row["above_high"]), AUDIENCE)
     if row["above_low"] <= 0 <= row["above_high"]:
         return f"In the neutral frame, no gap toward the audience beyond the grader's error is shown: {size}."

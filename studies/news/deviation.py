@@ -75,10 +75,7 @@ def _change(table: pd.DataFrame) -> str:
     units = unit_means(by_room(table).dropna(subset="above"), ["last", "above", "growth"])
     last, above, growth = (units[name].dropna().to_numpy(dtype=float) for name in units)
     if not len(above):
-        return (
-            "It is unknown how far the story moved, because the judge could not read the report, or no version of the last "
-            "day."
-        )
+        return "It is unknown how far the story moved, because the judge read no version of the last day, or not the report."
     day = int(table["round"].max())
     size = f"Versions of day {day} are {last.mean():.1f} of 10 points from the report"
     base = f"the judge gives the unchanged report {(last - above).mean():.1f}"

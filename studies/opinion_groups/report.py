@@ -142,10 +142,7 @@ def sentences(grouping: Grouping, people: int, slates: pd.DataFrame) -> Iterator
         return
     for row in slates.to_dict("records"):
         listed = escape_markdown(str(row["statements"]))
-        sentence = (
-            f"JR {row['jr']}, EJR {row['ejr']}; {100 * row['covered']:.0f}% agree with at least one "
-            "statement of the slate"
-        )
+        sentence = f"JR {row['jr']}, EJR {row['ejr']}; {100 * row['covered']:.0f}% agree with at least one statement of the slate"
         yield f"Slate *{row['slate']}* ({listed}): {sentence}."
 
 

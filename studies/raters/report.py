@@ -39,11 +39,7 @@ COLUMNS: Mapping[str, Column] = {
     "rater": "rater", "items": "items", "mean score": lambda row: format_number(row["mean"]), "severity": estimate("severity"),
     "error, SD": estimate("error"), "reliability": estimate("reliability"),
 }  # fmt: skip
-ERRORS: Mapping[str, Column] = {
-    "rater": "rater",
-    "items": "items",
-    "a category other than the true category": estimate("wrong"),
-}
+ERRORS: Mapping[str, Column] = {"rater": "rater", "items": "items", "not the true category": estimate("wrong")}
 
 
 def read_ratings(path: Path) -> pd.DataFrame:

@@ -113,9 +113,7 @@ def _accuracy_line(rows: Mapping[Any, Mapping[str, Any]]) -> str:
         return f"Predicted ballots fit the member better than other members of the group: tau is higher by {shown}."
     if gap["high"] < 0:
         return f"Predicted ballots fit other members better than the member: the difference in tau is {shown}."
-    return (
-        f"Predicted ballots do not clearly fit the member better than other members: the difference in tau is {shown}."
-    )
+    return f"Predicted ballots do not clearly fit the member best: the difference in tau is {shown}."
 
 
 def _vote_line(vote: Mapping[str, Any]) -> str:

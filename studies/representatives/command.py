@@ -85,9 +85,8 @@ def episodes_parser() -> Parser:
     """The options of `run.py study representatives episodes`."""
     parser = Parser(
         "study representatives episodes",
-        "Run deliberations of the scenario consensus, in batches (laps). Each lap has 80 different people, "
-        "in 16 groups of five, with three questions per group. Validation and test each add an eighth as "
-        "many laps, on other questions.",
+        "Run deliberations of the scenario consensus, in batches (laps). Each lap has 80 different people, in 16 groups of "
+        "five, with three questions per group. Validation and test each add an eighth as many laps, on other questions.",
         "study representatives episodes --laps 16 --out runs/known",
         *cli.asking("runs/episodes-<time>", "the model that deliberates", "oracle"),
     )
@@ -182,9 +181,8 @@ def study_parser() -> Parser:
     """The options of `run.py study representatives study`."""
     parser = lesson_parser(
         "study",
-        "Run the whole study: train representatives of two model sizes, compare their critiques with the critiques of "
-        "untrained models, strangers and the person, simulate groups with representatives, and vary what representatives know "
-        "(studies/representatives/README.md).",
+        "Run the whole study: train representatives of two model sizes, compare critiques with other writers, simulate groups "
+        "with representatives, and vary what representatives know (studies/representatives/README.md).",
         cli.budget(),
         many=True,
     )
@@ -298,8 +296,8 @@ def steps_parser() -> Parser:
     parser = Parser(
         "study representatives steps",
         "Let representatives write the opinions, rank the candidates and cast the votes of people in recorded sessions, and "
-        "measure how near representatives come to what the people did. The comparisons are a stranger's representative and "
-        "the same person asked once more.",
+        "measure how near they come to what the people did. The comparisons are a stranger's representative and the person "
+        "asked again.",
         "study representatives steps runs/consensus --llm oracle --out runs/steps",
         *cli.asking("runs/steps-<time>", "the representatives' model", "pocket"),
     )
@@ -336,11 +334,7 @@ COMMANDS: dict[str, tuple[Callable[[argparse.Namespace], int], Callable[[], Pars
     "measure": (measure, measure_parser, "measure a representative on people and questions outside its training"),
     "grid": (grid, grid_parser, "measure what each kind of knowledge of a representative adds, for two model sizes"),
     "study": (study, study_parser, "run the whole study for two model sizes: critiques, consensus and knowledge"),
-    "payoff": (
-        payoff,
-        payoff_parser,
-        "train a payoff model on ratings, and compare the payoff model with other scorers",
-    ),
+    "payoff": (payoff, payoff_parser, "train a payoff model on ratings, and compare it with other scorers"),
     "outcomes": (
         outcomes,
         outcomes_parser,
@@ -352,10 +346,6 @@ COMMANDS: dict[str, tuple[Callable[[argparse.Namespace], int], Callable[[], Pars
         "count ballots by every rule of choice, and compare predicted ballots with members' own ballots",
     ),
     "steps": (steps, steps_parser, "compare representatives with people at each step: opinion, ballots, final vote"),
-    "substitute": (
-        substitute,
-        substitute_parser,
-        "replace participants by representatives, and compare the payoffs of participants",
-    ),
+    "substitute": (substitute, substitute_parser, "replace participants by representatives, and compare payoffs"),
 }
 """By name: the function, its parser, what it does."""

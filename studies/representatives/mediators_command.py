@@ -26,9 +26,7 @@ def mediators_parser() -> Parser:
         *cli.asking("runs/mediators-<time>", "the model that the mediators use", "oracle"),
     )
     add_option(parser, "EPISODES", EPISODES, Path, nargs="+")
-    about = (
-        f"a mediator, with its options; repeat the option to compare several mediators (default: {', '.join(USUAL)})"
-    )
+    about = f"a mediator with its options; repeat --mediator to compare several (default: {', '.join(USUAL)})"
     add_option(parser, "--mediator NAME[,key=value]", about, action="append")
     add_option(parser, "--judge SPEC", "the model that says how far members agree with a draft", default="oracle")
     about = "how a draft is scored for a member: judge (1 to 7), ranking or trained:FOLDER (docs/deliberation.md)"

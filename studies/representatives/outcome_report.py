@@ -138,10 +138,7 @@ def _change_line(what: str, row: pd.Series, unit: str) -> str:
     size = amount((change, low, high), HIGHER, "")
     if np.isnan(low):
         reason = too_few(unit) if row["difference_units"] < FEWEST else NO_VARIATION
-        return (
-            f"After the training the {what} is {size}; whether the change is beyond chance is unknown, because "
-            f"{clause(reason)}"
-        )
+        return f"After the training the {what} is {size}; whether it changed is unknown, because {clause(reason)}"
     if low > 0 or high < 0:
         return f"After the training the {what} is {size}"
     return f"It is not shown that the {what} changed: after the training it is {size}"
@@ -182,7 +179,6 @@ def _setting(builder: DatasetBuilder, plan: OutcomePlan, outcome: Outcome) -> st
         f"{plan.spec}, which knows {plan.lesson.knows or 'the base'}, wrote {plan.tries} critiques for each of "
         f"{count_phrase(outcome.tries.groupby(['episode', 'participant']).ngroups, 'training case')}: "
         f"{count_phrase(len(outcome.tries), 'different critique')}. Mediator: {how.mediator} on {how.mediator_llm}. Payoff: "
-        f"{how.payoff}, scored by {scorer}. DPO trained on {count_phrase(len(pairs), 'pair')} ({outcome.ties} tie{left}). "
-        f"Mean payoff of the chosen critique minus that of the other critique: {margins}. Split: "
-        f"{describe_split(builder.sides)}."
+        f"{how.payoff}, scored by {scorer}. DPO trained on {count_phrase(len(pairs), 'pair')} ({outcome.ties} tie{left}). Mean "
+        f"payoff of the chosen critique minus that of the other critique: {margins}. Split: {describe_split(builder.sides)}."
     )

@@ -154,11 +154,7 @@ def sentence(trained: str, other: str, measure: str, mean: ClusteredMean) -> str
     names = f"**{trained}** {{}} **{other}** in {measure}"
     if not mean.n or math.isnan(mean.low):
         reason = (
-            "no pair has scores of both"
-            if not mean.n
-            else too_few("group")
-            if mean.clusters < FEWEST
-            else ALIKE_OR_UNEVEN
+            "no pair has both scores" if not mean.n else too_few("group") if mean.clusters < FEWEST else ALIKE_OR_UNEVEN
         )
         return unknown_sentence(f"whether {names.format('beats')}", reason)
     sign = -1 if measure in (ERROR, BRIER) else 1
@@ -210,8 +206,7 @@ def write_payoffs(
         report.table(measured[cell], COLUMNS)
     differences = difference_table(scored, trained)
     report.section(
-        "Does the trained model add anything?",
-        "Each number is the trained model minus another scorer, on new people and new questions.",
+        "Does the trained model add anything?", "Trained model minus other scorer, on new people and questions."
     )
     report.lines(sentences(differences, trained, QUESTIONS))
     _add_calibration(report, scored, trained)

@@ -45,7 +45,7 @@ def parser() -> Parser:
         cli.out("runs/search-<time>"),
         cli.dry_run("print the planned runs, calls, tokens and cost, and stop: nothing is run"),
     )
-    about = "the interventions to try: messages, refutations or audiences (shipped with Parley), or a .toml file of your own"
+    about = "the interventions to try: messages, refutations or audiences (Parley's own), or a .toml file of your own"
     add_option(options, "SPACE", about, nargs="?", default="messages")
     add_option(options, "--trials N", "settings that each method tries: the budget of the search", positive, 20)
     add_option(options, "--rooms N", "repetitions on which each setting is tried", positive, 6)
@@ -106,9 +106,7 @@ def base_from_args(options: argparse.Namespace, space: Space) -> tuple[Scenario,
         if name in fields:
             raise UserError(f"--set {name}: the search sets it: give --rooms and --new-rooms, or change the space")
     if both := sorted(fields.keys() & space.audience.keys()):
-        raise UserError(
-            f"--set {both[0]}: the space tries several values of {both[0]}: remove {both[0]} from [audience]"
-        )
+        raise UserError(f"--set {both[0]}: the space varies {both[0]}: remove {both[0]} from its [audience]")
     total = options.rooms + options.new_rooms
     base = load_preset(space.scenario, {**fields, "repetitions": total, "interventions": ()})
     if base.surveys.survey == "never":
@@ -138,9 +136,7 @@ def make_plan(options: argparse.Namespace, space: Space, base: Scenario) -> Plan
     plan = Plan(space, rooms, options.method, options.trials, options.runners, base.seed)
     costs = [plan.cost(setting) for setting in first_settings(space, base.seed, options.trials)]
     if min(costs) > space.objective.most_cost:
-        raise UserError(
-            f"objective: every setting costs more than most_cost={space.objective.most_cost:g}: raise most_cost"
-        )
+        raise UserError(f"objective: every setting costs more than {space.objective.most_cost:g}: raise most_cost")
     return plan
 
 
@@ -180,9 +176,7 @@ def print_planned(plan: Plan, options: argparse.Namespace) -> int:
     size = f"{plan.space.size:,.0f}" if plan.space.size < float("inf") else "any number of"
     print(f"space    {size} settings of {len(plan.space.options)} interventions")
     if plan.space.audience:
-        print(
-            f"         before {len(plan.space.audiences)} audiences; the numbers of calls are for the largest audience"
-        )
+        print(f"         before {len(plan.space.audiences)} audiences; calls are those of the largest")
     print(f"search   at most {searched} runs of {first.rooms:,} rooms, {first.calls:,} calls each")
     print(f"test     at most {new} runs of {later.rooms:,} new rooms, {later.calls:,} calls each")
     print(

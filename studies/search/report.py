@@ -72,9 +72,7 @@ def write_search(found: Found, outcome: RoomOutcome, folder: Path) -> Path:
         report.in_short(
             [*broken, "It is unknown which setting is the best, because no setting has enough rooms with a number."]
         )
-    report.section(
-        "In the search", "The column `front` marks a setting if no setting as cheap is better in the search."
-    )
+    report.section("In the search", "`front` marks settings that no cheaper setting beats in the search.")
     report.table(trials, TRIALS)
     return report.write()
 

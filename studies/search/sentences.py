@@ -35,10 +35,9 @@ def setup_sentence(found: Found, outcome: RoomOutcome) -> str:
     audiences = f"and {count_phrase(len(plan.space.audiences), 'audience')} " if plan.space.audience else ""
     return (
         f"Searched: {count_phrase(len(found.trials), 'setting')} of {count_phrase(len(plan.space.options), 'intervention')} "
-        f"{audiences}in {rooms.base.name}, on {count_phrase(rooms.searched, 'repetition')} "
-        f"({_methods(plan.method)}, {plan.trials} settings each at most). "
-        f"Wanted: {wanted} values of {outcome_words(outcome, found)}. "
-        f"Tested on {count_phrase(rooms.new, 'new repetition')}.{same}"
+        f"{audiences}in {rooms.base.name}, on {count_phrase(rooms.searched, 'repetition')} ({_methods(plan.method)}, "
+        f"{plan.trials} settings each at most). Wanted: {wanted} values of {outcome_words(outcome, found)}. Tested on "
+        f"{count_phrase(rooms.new, 'new repetition')}.{same}"
     )
 
 
@@ -87,10 +86,7 @@ def _size(value: Estimate, unit: str) -> str:
 def _main(found: Found, outcome: RoomOutcome, effects: Mapping[str, Estimate], unit: str) -> str:
     best, tried = effects[BEST], found.named[BEST].label
     if np.isnan(best.value):
-        return (
-            f"The effect of the best setting found ({tried}) is unknown, because no new room has a number with and without "
-            "this setting."
-        )
+        return f"The effect of the best setting found ({tried}) is unknown, because no new room has both outcomes."
     said = (
         f"On {count_phrase(best.units, 'new repetition')}, the best setting found ({tried}) moved "
         f"{outcome_words(outcome, found)} {_size(best, unit)}, compared with no intervention. For {chance_words(found)} the "
@@ -128,9 +124,7 @@ def _against_chance(gain: Estimate, found: Found, unit: str) -> str:
 
 def _promise(curse: Curse, settings: int, unit: str) -> str:
     if np.isnan(curse.shrinkage):
-        return (
-            "It is unknown how much of the best setting's effect in the search was chance, because a number is missing."
-        )
+        return "It is unknown how much of the effect in the search was chance, because a number is missing."
     searched, corrected = (
         amount((value, np.nan, np.nan), UP_OR_DOWN, unit) for value in (curse.searched.value, curse.corrected)
     )

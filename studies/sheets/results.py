@@ -78,10 +78,7 @@ def missing(run: SheetRun) -> Fact:
     lines, calls = run.tables.utterances, run.tables.calls
     lost = int(asked_for(lines)["text"].isna().sum())
     failed = int(calls["failure"].notna().sum())
-    text = (
-        f"{missing_ratings(run.tables)} {lost} of {len(lines):,} messages are missing; {failed} of {len(calls):,} calls "
-        "failed."
-    )
+    text = f"{missing_ratings(run.tables)} Missing messages: {lost} of {len(lines):,}. Failed calls: {failed} of {len(calls):,}."
     return Fact(text, "tables/attitudes.csv, utterances.csv, reason; tables/calls.csv, failure")
 
 

@@ -52,10 +52,7 @@ def parser() -> Parser:
     )
     add_judging(made)
     add_option(made, "--judge-temperature X", "sampling temperature of the judge", amount, default=0.01)
-    about = (
-        "run: test differences between runs (default)\nucl: the published procedure, with one persona per place in the "
-        "debate"
-    )
+    about = "run: test differences between runs (default)\nucl: the published procedure, with one persona per place in the debate"
     add_option(made, "--mode", about, default="run", choices=("run", "ucl"))
     return made
 

@@ -154,8 +154,7 @@ def add_survey(options: Parser) -> None:
     """Add the options that say which survey: SURVEY, --questions, --people, --language, --samples."""
     about = (
         "a table of answers (.csv; studies/survey_prediction/README.md has its columns), or an invented survey: planted "
-        "(answers depend "
-        "on a hidden position), independent (they do not), shuffled (planted, then shuffled among people)"
+        "(answers depend on a hidden position), independent (they do not), shuffled (planted, then shuffled among people)"
     )
     add_option(options, "SURVEY", about)
     add_option(

@@ -19,8 +19,7 @@ def parser() -> Parser:
     options = Parser(
         "study data",
         "List public files of people with content, licence, needs of the conversion, and the checksum of the tested file. "
-        "`study data convert FILE --layout NAME --out people.csv` converts a file for `study twins`. Nothing is "
-        "downloaded.",
+        "`study data convert FILE --layout NAME --out people.csv` converts a file for `study twins`. Nothing is downloaded.",
         EXAMPLES,
         cli.out("", "FILE", "the table of people to write, with convert"),
     )

@@ -136,10 +136,7 @@ def _add_figure(report: Report, study: TwinStudy, gains: pd.DataFrame) -> None:
 def _add_correlations(report: Report, predictions: pd.DataFrame) -> None:
     if predictions.empty:
         return
-    report.section(
-        "Who answers what",
-        "The table correlates predicted and real answers, as deviations from the mean of each question.",
-    )
+    report.section("Who answers what", "Correlation of predicted and real answers within questions.")
     rows = correlations(predictions)
     report.data(correlations=rows)
     report.table(rows, R_ROWS)
@@ -150,16 +147,15 @@ def _add_rollouts(report: Report, study: TwinStudy, found: Found) -> None:
         if study.rollouts:
             report.section(
                 "Whole conversations",
-                "No conversation can be simulated, because no group has messages of two people and an answer after the last "
-                "message.",
+                "No conversation is simulated: no group has messages of two people and a later answer.",
             )
         return
     lost = sum(each.lost for each in found.ended)
     report.section(
         "Whole conversations",
         f"{len(found.ended):,} conversations of twins alone, with {mean_lines(found.ended):.1f} messages on average ({lost} "
-        "messages without a readable text). Opinions before the conversation are those of the people; the column `twins` has "
-        "the answers after the twins' conversation.",
+        "messages without a readable text). Opinions before the conversation are real; the column `twins` has the answers "
+        "after it.",
     )
     table = movement_table(study, found.ended)
     report.data(movements=table)
@@ -190,8 +186,7 @@ def _add_examples(report: Report, texts: pd.DataFrame) -> None:
     if texts.empty:
         return
     report.section(
-        "Examples",
-        "The table shows what a person, its twin, and a stranger's twin wrote. The file `texts.csv` has all texts.",
+        "Examples", "What a person, its twin and a stranger's twin wrote. The file `texts.csv` has all texts."
     )
     rows = [[row["real"], row["twin"], row["stranger"]] for row in texts.head(EXAMPLES).to_dict("records")]
     report.table([[_short(text) for text in row] for row in rows], ["the person", "twin", "stranger's twin"])

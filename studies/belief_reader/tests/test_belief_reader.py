@@ -113,7 +113,7 @@ def test_an_exam_of_a_right_a_constant_and_a_guessing_judge() -> None:
     for exams in (same, guess):
         assert not any(exam.informs for exam in exams.values())
         assert steps_of(likelihood(exams), Weights(5.0)) == pytest.approx(0, abs=1e-9)
-        assert "the report gives no result of this judge" in exam_sentence(exams)
+        assert "the report gives no result" in exam_sentence(exams)
         assert all(exam.row["chance"] == pytest.approx(1 / len(exam.answers)) for exam in exams.values())
 
 

@@ -178,9 +178,7 @@ def test_planted_effects_of_scale_and_wording_are_found(tmp_path: Path, capsys: 
     said = capsys.readouterr().out
     assert "Among these people the effect depends on wording of the instructions (" in said
     assert " and scale (" in said
-    assert (
-        "Whether the effect depends on wording of the instructions and scale for other people too is unknown." in said
-    )
+    assert "Whether wording of the instructions and scale matters for other people too is unknown." in said
     assert "The claim's result will be unknown, because there are 3 separate groups of people" in said
     settings = pd.read_csv(out / "settings.csv").set_index("setting")
     assert settings.loc["scale", "low"] > 0.5

@@ -149,7 +149,7 @@ def test_a_change_is_that_of_the_same_audience() -> None:
 
 @pytest.mark.parametrize(
     ("words", "said"),
-    [(["--set", "traits=openness=low"], "the space tries several values"), (["--set", "roles=x"], "x")],
+    [(["--set", "traits=openness=low"], "the space varies"), (["--set", "roles=x"], "x")],
 )
 def test_a_search_that_cannot_be_run_is_refused(
     words: list[str], said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
