@@ -214,10 +214,10 @@ HEAD: Mapping[str, Column] = {
 }  # fmt: skip
 COST = (
     "Spread is the standard deviation over people. Error is the mean absolute difference of a person's two ratings (0-10), "
-    "over the people whose rating was drawn; people who were asked are left out. The column `of a stranger` has the error if "
-    "each person had the rating of another person of the row. Brackets are 95% confidence intervals over rooms (over "
-    "repetitions for all topics together). If other people were asked, the error of a mean would differ. In the two runs, "
-    "{same:.0%} of the messages are the same. The table has the first and last round; the file cells.csv has all rounds."
+    "over the people whose rating was drawn; people who were asked are left out. The column `of a stranger` has the error of "
+    "another person's rating. Brackets are 95% confidence intervals over rooms (over repetitions for all topics together). If "
+    "other people were asked, the error of a mean would differ. In the two runs, {same:.0%} of the messages are the same. The "
+    "table has the first and last round; the file cells.csv has all rounds."
 )
 
 

@@ -106,13 +106,12 @@ def generality(claim: Claim, differences: pd.DataFrame) -> Iterator[str]:
         elif claim.favours(low) and claim.favours(high):
             mean = format_number(float(values.mean()))
             yield (
-                f"For topics like these the claim holds on average: the effect is {mean} ({format_span(low, high)}, over "
-                "topics)."
+                f"For similar topics the claim holds on average: the effect is {mean} ({format_span(low, high)}, over topics)."
             )
         else:
             yield (
-                f"It is unknown whether the claim holds for topics like these on average, because the 95% interval "
-                f"over topics is {format_span(low, high)}."
+                "It is unknown whether the claim holds on average for similar topics, because the 95% interval over topics is "
+                f"{format_span(low, high)}."
             )
     models = count_phrase(len(claim.population.models), "model")
     yield (f"It is unknown whether the claim holds for other models, because the claim was tested on {models} only.")

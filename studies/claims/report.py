@@ -116,11 +116,11 @@ CURVE = (
 SWAPPED = (
     "The test swaps the two conditions for some of the groups, in all specifications at once. With up to 10 groups the test "
     "tries all possible swaps, otherwise 1,999 random swaps. p (one-sided) is the share of swaps whose median effect is at "
-    "least as far on the expected side as the real median effect. p is for the topics and models of this audit."
+    "least as far on the expected side as the real median effect. p describes only the topics and models of this audit."
 )
 ALIKE = (
     "p comes from an equivalence test of whether the average effect is within the bound (two one-sided t-tests over the mean "
-    "effects of groups). p is for the topics and models of this audit."
+    "effects of groups). p describes only the topics and models of this audit."
 )
 INTERVALS = (
     "All 95% intervals of specifications have the same width, and the test does not use these intervals. Their width is from "
@@ -128,13 +128,13 @@ INTERVALS = (
     "other specifications looks too certain."
 )
 SETTINGS = (
-    "The settings in this table should not matter. `share of variance` says how much of the variance between differences the "
-    "setting explains; 0.25 is a quarter. A difference is of one topic, one group of people and one specification. `p` tests "
-    "the setting against the variance that is left between specifications; `p (Holm)` is corrected for the number of "
-    "settings. The interval of a share begins at 0 if the uncorrected p is .05 or more. `p` takes the other settings into "
-    "account, but the mean effects do not. The effect of two settings that matter only together is in the row `specification` "
-    "of the next table. `p` and `p (Holm)` are for the people of this study. `p (people)` tests whether the effect depends on "
-    "the setting for other people too."
+    "The settings in the table should not matter for the claim. `share of variance` says how much of the variance between "
+    "differences the setting explains; 0.25 is a quarter. A difference is of one topic, one group of people and one "
+    "specification. `p` tests the setting against the variance that is left between specifications; `p (Holm)` is corrected "
+    "for the number of settings. The interval of a share begins at 0 if the uncorrected p is .05 or more. `p` takes the other "
+    "settings into account, but the mean effects do not. The effect of two settings that matter only together is in the row "
+    "`specification` of the next table. `p` and `p (Holm)` are for the people of this study. `p (people)` tests whether the "
+    "effect depends on the setting for other people too."
 )
 PARTS_NOTE = (
     "The next table splits the variance by one model of crossed random effects. REML is the share by restricted maximum "
@@ -328,8 +328,8 @@ def _average_line(audit: Audit) -> str:
     if len(audit.topics) < FEWEST_TOPICS or "topic" not in set(audit.parts["source"]):
         few = f"{count_phrase(len(audit.topics), 'topic')} cannot tell how much topics differ"
         return (
-            f"The average effect in the hierarchical model is {middle}. For topics like these the average effect is "
-            f"unknown, because {few}."
+            f"The average effect in the hierarchical model is {middle}. For similar topics the average effect is unknown, "
+            f"because {few}."
         )
     return (
         "The average effect in the hierarchical model, for topics like these and with these people and specifications, is "

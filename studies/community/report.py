@@ -176,7 +176,7 @@ def count_missing(report: Report, study: CommunityStudy, outcome: CommunityOutco
 def draw_effects(effects: pd.DataFrame, rooms: int) -> Figure:
     """Draw the differences in the share of posts that break each rule: the change, and the same rules in other words."""
     rule_effects = effects[~effects["measure"].isin((REPLIES, WORDS))]
-    note = f"{rooms_phrase([rooms])}. Null: the same rules in other words"
+    note = f"{rooms_phrase([rooms])}. Null: a rewording of the rules"
     with new_figure(5.0, 0.34 * len(rule_effects) + 1.3, note, title=TITLE) as figure:
         axis = figure.subplots()
         places = np.array(name_rows(axis, list(rule_effects["measure"]), 0))

@@ -208,7 +208,7 @@ def _judge_lines(verdicts: pd.DataFrame) -> list[str]:
     """Return what besides the debaters may decide: the order of the names, the side, and the seat that begins."""
     decided = verdicts.dropna(subset=["won"])
     if decided.empty:
-        return ["What else decides verdicts is unknown, because there are no verdicts."]
+        return ["It is unknown what else decides verdicts, because no verdict was given."]
     decided = decided.assign(place=(decided["named_first"] + 1 - decided["named_last"]) / 2)
     means = decided.groupby(PAIRING)[["place", "for_won", "won"]].mean()
     what = ("The debater named first is chosen", "The side for the claim wins", "The debater who begins wins")

@@ -153,9 +153,7 @@ def _overconfidence_line(row: pd.Series) -> str:
         if row["pairings"] < FEWEST:
             reason = f"fewer than {FEWEST} pairings of people have both bets and a verdict"
             return unknown_sentence(f"whether {start.lower()} are too high", reason)
-        return (
-            f"{start} have the same mean in all pairings, {row['bet']:.1f}; 50% of debaters win. There is no interval."
-        )
+        return f"{start} have the same mean in all pairings, {row['bet']:.1f}, so the mean has no interval; 50% of debaters win."
     low, high = row["overconfidence_low"], row["overconfidence_high"]
     word = verdict(low, high, "too high", "too low", "not clearly too high or too low")
     return (

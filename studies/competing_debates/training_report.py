@@ -67,7 +67,7 @@ def training_lines(table: pd.DataFrame, values: pd.DataFrame) -> list[str]:
     if reason:
         return [*lines, unknown_sentence(f"whether {start}", reason)]
     if null_result[0] == 1 and trained["low"] > EVEN:
-        return [*lines, f"On these topics, {start}: more than chance, and more than training on shuffled verdicts."]
+        return [*lines, f"On held-out topics, {start}: more than chance, and more than training on shuffled verdicts."]
     return [*lines, f"It is not shown that {start}: the share must be above 50% and shuffled verdicts."]
 
 

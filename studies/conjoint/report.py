@@ -36,9 +36,9 @@ from .optimum import AVERAGE, GAIN, MOST, Contest, contest_table, play, strategy
 READING = (
     "The AMCE of a level (average marginal component effect) says by how much more often a profile is chosen with this level "
     "than with the first level of its attribute, averaged over the other attributes. The mean of a level is how often "
-    "profiles with this level are chosen; it is 0.50 if a level does not matter. Brackets hold 95% intervals, with errors "
-    "clustered by respondent. Intervals are not corrected for the number of levels. A level has no interval if fewer than "
-    f"{FEWEST} respondents saw the level or its baseline. A level also has no interval if a few respondents have so many "
+    "profiles with this level are chosen; this mean is 0.50 if a level does not matter. Brackets hold 95% intervals, with "
+    "errors clustered by respondent. Intervals are not corrected for the number of levels. A level has no interval if fewer "
+    f"than {FEWEST} respondents saw the level or its baseline. A level also has no interval if a few respondents have so many "
     f"tasks that the sample is worth fewer than {FEWEST} equal respondents. Respondents count as independent. If some "
     "respondents debated with one another, the intervals are too narrow: give all respondents of a debate one name in the "
     "column `respondent`, and number their tasks on."
@@ -112,10 +112,10 @@ def exchange_line(test: ExchangeTest) -> str:
     if np.isnan(test.p):
         reason = "no pair has an answer" if np.isnan(test.largest) else f"fewer than {FEWEST_EXCHANGED} respondents"
         return unknown_sentence("whether choices depend on the attributes", reason)
-    start = "Choices depend" if test.p < 0.05 else "There is no sign that choices depend"
+    start = "Choices depend" if test.p < 0.05 else "It is not shown that choices depend"
     return (
         f"{start} on the attributes: the largest AMCE is {format_number(test.largest, 3)} in size. If a random half of the "
-        f"respondents had chosen the other profile of each pair ({EXCHANGES} draws), 95% of the largest would be below "
+        f"respondents had chosen the other profile of each pair ({EXCHANGES} draws), 95% of the largest AMCEs would be below "
         f"{format_number(test.bound, 3)} (p = {test.p:.3f})."
     )
 

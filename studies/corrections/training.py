@@ -33,9 +33,9 @@ BEFORE = "before"
 """The condition of held-out replies without an adapter."""
 USE = """## What it is for
 
-A corrector is a **research instrument**. It serves to study replies to false claims. It was trained on the ratings of one judge,
-and takes over what that judge overlooks. It does not know what is true: check its quotations (study correct counts those that
-are in no source), and let a person read a reply before it is posted. The licence of the base model also applies."""
+A corrector is a **research instrument** for studying replies to false claims. The training used ratings of one judge, so the
+corrector repeats the judge's errors. A corrector does not know what is true: check its quotations (study correct counts invented
+quotations), and let a person read each reply before posting. The licence of the base model also applies."""
 
 
 class TrainingOutcome(NamedTuple):

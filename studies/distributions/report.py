@@ -99,7 +99,7 @@ def write_distributions(study: Poll, answers: StudyAnswers, folder: Path) -> Pat
     )
     report.table(naming, {"measure": "measure", "questions": "questions", "value": estimate("value", 3)})
     report.lines([
-        "- steerability: distance from the group without its name, minus the distance with its name",
+        "- steerability: distance of answers without the group's name, minus distance of answers with the name",
         "- own_group: distance of the answers for other groups from the group, minus distance of the answers for the group "
         "itself",
         "- moved: distance between the answers with and without the group's name",

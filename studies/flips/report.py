@@ -41,10 +41,10 @@ COLUMNS: Mapping[str, Column] = {
 }  # fmt: skip
 ASKED = (
     "Each agent is also asked alone, before any debate. In three questions the interviewer says that the claim is true, says "
-    "that the claim is not true, or gives no view. The row `stated view` is half of the difference between the first and the "
-    "second answer. The row `for` is the first minus the third answer. The row `against` is the third minus the second "
-    "answer. The row `no view` is the third answer minus the answer to the plain question. Numbers below 0 mean movement away "
-    "from the view."
+    "that the claim is not true, or gives no view. The row `for` has agreement after the view `true`, minus agreement without "
+    "a view. The row `against` has agreement without a view, minus agreement after the view `not true`. The row `stated view` "
+    "has the mean of `for` and `against`. The row `no view` has agreement without a view, minus agreement in the plain "
+    "question. Numbers below 0 mean movement away from the view."
 )
 MOVES: Mapping[str, Column] = {
     "move": "move", "groups": "units", "points": estimate("estimate", 2),

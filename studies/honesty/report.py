@@ -37,7 +37,7 @@ CAPTION = (
     "audience is the gap in the direction of the mean rating of the other agents before the round. The effect of a frame is "
     "its gap minus the gap of the neutral frame in the same room, with equal people, seeds and first ratings (checked). {} "
     "graded the messages, without name or frame. Brackets are 95% intervals over rooms (rooms of the same people on several "
-    "topics are averaged first); p is corrected (Holm) for the four frames. The null is the neutral frame in other words."
+    "topics are averaged first); p is corrected (Holm) for the four frames. The null is a reworded neutral frame."
 )
 EFFECTS: Mapping[str, Column] = {
     "measure": "measure", "frame": "frame", "pairs": "pairs", "left out": "missing", "effect": estimate("effect"),

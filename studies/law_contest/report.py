@@ -74,7 +74,7 @@ def verdict_line(result: Contest) -> str:
     verdict, titles = result.verdict, {candidate.name: candidate.mechanism.title for candidate in result.candidates}
     if not verdict.winner:
         names = join_phrases([f"{name} ({titles[name]})" for name in verdict.rivals])
-        return f"Cannot tell between {names}: {verdict.reason}."
+        return f"The run does not decide between {names}: {verdict.reason}."
     sentence = f"{verdict.winner}: {titles[verdict.winner]}."
     if result.best.mechanism.baseline:
         sentence = f"No law predicts better than a baseline. The baseline is {sentence}"

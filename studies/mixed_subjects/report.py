@@ -233,9 +233,7 @@ def purchase_line(plan: Purchase, prices: tuple[float, float, float]) -> str:
     budget, person, prediction = prices
     costs = f"With a budget of {budget:,.10g}, {person:,.10g} for a person and {prediction:,.10g} for a prediction"
     if math.isnan(plan.alone):
-        return (
-            f"{costs}: that pays for {plan.people:,} people, and an interval needs at least {FEWEST} in each condition."
-        )
+        return f"{costs}: the budget pays for {plan.people:,} people, and an interval needs at least {FEWEST} in each condition."
     if not plan.predictions:
         return (
             f"{costs}: ask {plan.people:,} people and buy no predictions; plus or minus {format_number(plan.alone, 3)}."

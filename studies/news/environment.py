@@ -54,7 +54,7 @@ class Story(LinkedPeople):
     mix: str = ""
 
     controls: ClassVar = {
-        "origins": ("People who read the true report first", "The story begins with them, before the first round.")
+        "origins": ("People who read the true report first", "These people begin the story before the first round.")
     }
     by_attitude = by_text = False
     lasting = 0

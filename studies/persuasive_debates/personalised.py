@@ -51,9 +51,9 @@ PAPER = (
 POINTS = 4
 """Points from one end of the scale of five to the other."""
 CAPTION = (
-    "Change is in points of 1-5, positive toward the opponent's side. People are the same in every condition: effects are "
-    "averages of differences within rooms (debates) with ratings in all four conditions. People are also the same on every "
-    "topic, so brackets of effects are 95% confidence intervals over repetitions."
+    "Change is in points of 1-5, positive toward the opponent's side. Every condition has the same people: effects are "
+    "averages of differences within rooms (debates) with ratings in all four conditions. People meet again on every topic, so "
+    "brackets of effects are 95% confidence intervals over repetitions."
 )
 
 

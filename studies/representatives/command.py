@@ -90,7 +90,13 @@ def episodes_parser() -> Parser:
         "study representatives episodes --laps 16 --out runs/known",
         *cli.asking("runs/episodes-<time>", "the model that deliberates", "oracle"),
     )
-    add_option(parser, "--laps N", "number of laps for training; 80 people deliberate in each", natural, default=16)
+    add_option(
+        parser,
+        "--laps N",
+        "number of laps (batches) for training; 80 people deliberate in each lap",
+        natural,
+        default=16,
+    )
     add_option(parser, "--people SPEC", "the model that writes the opinions of the simulated people", default="oracle")
     return parser
 

@@ -117,7 +117,7 @@ def report(rows: pd.DataFrame, folder: Path, specs: Sequence[str], shown: str = 
     shown: the measure of the figure, per_token, or per_character for models with different tokenizers.
     """
     means = table(rows)
-    page = Report(folder, "grid", "What it helps a representative to know")
+    page = Report(folder, "grid", "Which knowledge helps a representative")
     page.data(grid=means)
     page.disclaim_models(*specs)
     page.add(f"{int(means['critiques'].max())} {ABOUT}")

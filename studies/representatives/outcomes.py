@@ -51,9 +51,9 @@ BEFORE = "before"
 FEWEST_PAIRS = 2
 USE = """## What it is for
 
-A representative trained on outcomes is a **research instrument**. It serves to study what it does to a deliberation when
-representatives pursue the payoff of their person. It was rewarded for what a mediator and a scorer make of its critiques, not for
-what the person would say: do not let it speak for another person. The licence of the base model also applies."""
+A representative trained on outcomes is a **research instrument** for studying deliberations in which representatives pursue the
+payoff of their person. The training rewarded payoffs after a mediator and a scorer, not likeness to the person: do not let the
+representative speak for a person. The licence of the base model also applies."""
 
 
 @dataclass(frozen=True)

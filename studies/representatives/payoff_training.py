@@ -155,10 +155,9 @@ HELD_OUT = 8
 """One of so many groups of the training side is held out as new people."""
 USE = """## What it is for
 
-A payoff model is a **research instrument**. It predicts how a participant of a deliberation would rate a statement, so that
-procedures can be studied before people are asked. A payoff model was not asked to decide anything, and its
-numbers are not the ratings of a person. The model learns the
-biases of the ratings it was trained on. Measure it on people before you use it
+A payoff model is a **research instrument** that predicts how a participant of a deliberation would rate a statement, for studies
+of procedures before people take part. A payoff model decides nothing, and its numbers are not ratings of a person. The model
+learns the biases of its training ratings. Measure the model on people before you use the model
 (studies/representatives/README.md). The licences of the base model and of the data also apply.
 Pass this note on with the model."""
 

@@ -68,9 +68,9 @@ CHAIN = (
     "recorded choice, by the rule of the run. *Same choice by every rule*: by each rule of "
     "studies/representatives/README.md.\n- *Change of points*: how much higher or lower the person ranks the new choice on "
     "its own ballot, as a share of the other statements (-1 to 1).",
-    "Another ballot may leave the choice the same by chance. So results have two nulls: a random ballot, and the "
-    "representative of a stranger, another member of the group. Only a share above that of a stranger's representative shows "
-    "that the represented person matters. A case is a member in a choice. Intervals of shares end at 0 and 1.",
+    "Another ballot may leave the choice the same by chance. The two nulls are a random ballot and the representative of a "
+    "stranger, another member of the group. The represented person matters only if choices stay the same more often than with "
+    "a stranger's representative. A case is a member in a choice. Intervals of shares end at 0 and 1.",
 )
 
 

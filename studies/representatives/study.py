@@ -54,7 +54,7 @@ LIKELY = (
 JUDGED = (
     "The win rate is how often a judge thinks that the person would rather have written the trained model's critique than "
     "another critique. The judge reads both orders, and ties count half. A win rate of 0.5 is no preference. Against the "
-    "person's own critique, do not expect more than 0.5."
+    "person's own critique, do not expect a win rate above 0.5."
 )
 LIKELY_COLUMNS: Mapping[str, Column] = {
     "model": "model", "writer": "writer", "per token": estimate("per_token", 3), "per critique": estimate("per_critique"),

@@ -38,7 +38,7 @@ TITLES = {
     MUTE_ALL: "all, without critiques",
 }
 TWICE = (
-    "Two simulations of the same people also differ (first row). Only a difference beyond that of the first row is due to the "
+    "The first row compares two simulations of the true profile. Only a difference beyond that of the first row is due to the "
     "representatives."
 )
 PREFERRED = (

@@ -138,7 +138,7 @@ def steering(run: SheetRun) -> Fact:
         f"Settings that tell agents how to behave: {', '.join(used)}."
         if used
         else (
-            "No setting gives agents a role, a trait, a bias, a side or a belief, and the frame is the usual one (debate)."
+            "No setting gives agents a role, a trait, a bias, a side or a belief, and the frame is the default (debate)."
         )
     )
     return setting(run, text, *FREE)

@@ -69,7 +69,11 @@ def change(run: SheetRun) -> Fact:
         for row in with_drift.head(MOST).to_dict("records")
     ]
     more = f"; {len(with_drift) - MOST} more rows" if len(with_drift) > MOST else ""
-    few = f" Below {FEWEST} rooms there is no interval and no verdict." if with_drift["drift_low"].isna().any() else ""
+    few = (
+        (f" With fewer than {FEWEST} rooms, results have no interval and no verdict.")
+        if with_drift["drift_low"].isna().any()
+        else ""
+    )
     return Fact(f"Points moved toward the model's own opinion: {'; '.join(parts)}{more}.{few}", place)
 
 

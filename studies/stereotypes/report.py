@@ -154,7 +154,7 @@ def write(
     report.table(measures, MEASURES)
     gaps = measures[measures["measure"].str.startswith("gap")]
     if len(gaps) and gaps["value"].notna().any():
-        caption, about = spec_label(spec) if spec else title, "How much more extreme groups are seen than they answer"
+        caption, about = spec_label(spec) if spec else title, "How much more extreme groups seem than they are"
         figure = dot_plot(gaps, ["source", "measure"], "value", "Seen as more extreme (points)", caption, about)
         report.figure(figure, "stereotypes", about)
     if parts:

@@ -29,8 +29,8 @@ from .survey import Survey
 TRAINED, SHUFFLED = "trained", "trained on shuffled"
 USE = """## What it is for
 
-This adapter is a **research instrument**. It predicts how people of one survey answer. It must not be used to judge a single
-person, or to replace asking people. It may have learned from answers of people: treat it as you treat the survey."""
+This adapter is a **research instrument** that predicts how people of one survey answer. Do not use the adapter to judge a single
+person, or in place of asking people. The adapter may repeat people's answers: protect the adapter as you protect the survey."""
 
 
 @dataclass(frozen=True)

@@ -38,9 +38,9 @@ from .study import SMALLER, STRANGER, TWIN, TwinStudy, predict_answers, told
 UNTRAINED, TRAINED, SHUFFLED = "untrained", "trained", "trained on shuffled"
 USE = """## What it is for
 
-This adapter is a **research instrument**: it speaks as people of one file of recorded talks. It must not be used to judge a
-person, to speak for one, or in place of asking people. It may repeat what these people wrote: treat it as you treat the
-file."""
+This adapter is a **research instrument** that speaks as people of one file of recorded talks. Do not use the adapter to judge a
+person, to speak for a person, or in place of asking people. The adapter may repeat what people wrote: protect the adapter as you
+protect the file."""
 
 
 @dataclass(frozen=True)

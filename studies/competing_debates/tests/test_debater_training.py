@@ -84,7 +84,7 @@ def test_a_gain_counts_only_beside_trainings_on_shuffled_verdicts() -> None:
     assert "preferred more often than the untrained debater's" in won[0]
     assert "the trained debater is above" in won[1]
     assert "Over 6 held-out topics the share is" in won[2]
-    assert won[-1].startswith("On these topics, training on verdicts makes speeches that readers prefer")
+    assert won[-1].startswith("On held-out topics, training on verdicts makes speeches that readers prefer")
     assert "is not shown" in said([0.58, *nulls])[-1]
     assert "is not shown" in said([0.3, *nulls])[-1]
     assert "because there are fewer than 5 trainings on shuffled verdicts" in said([0.8, *nulls[:4]])[-1]
@@ -101,7 +101,7 @@ def test_a_training_without_effect_claims_none() -> None:
     claims = 0
     for seed in range(10):
         drawn = np.random.default_rng(seed).normal(0.5, 0.05, 6).tolist()
-        claims += said(drawn, seed=seed)[-1].startswith("On these topics")
+        claims += said(drawn, seed=seed)[-1].startswith("On held-out topics")
     assert claims <= 1
 
 
