@@ -30,7 +30,7 @@ HUMANS = (
     "understand what people wrote."
 )
 TITLES = {
-    AGAIN: "no one (simulated again)",
+    AGAIN: "no one (the same again)",
     ONE: "one, by the own representative",
     STRANGER: "one, by a stranger's",
     ALL: "all, by their own",

@@ -126,8 +126,8 @@ def test_no_influence_has_a_sentence_of_its_own() -> None:
     """Protects the page: "0 percentage points if all others agree than if none does" was no sentence."""
     row = {"who": "Racism", "people": 6, "no_difference": False, "influence_low": -0.31, "influence_high": 0.31}
     assert sentence(row | {"influence": 0.0}) == (
-        "Racism: it is not shown that people follow the others; the share that agrees differs by 0 percentage points "
-        "(95% interval 31 lower to 31 higher, 6 people) between all others agreeing and none."
+        "Racism: it is not shown that people follow the others; the share that agrees differs by 0 percentage points (95% "
+        "interval 31 lower to 31 higher, 6 people) between all others agreeing and no other person agreeing."
     )
     assert (
         "is 20 percentage points higher (95% interval 31 lower to 31 higher, 6 people) if all others agree than if"

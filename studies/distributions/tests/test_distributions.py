@@ -99,9 +99,8 @@ def test_a_score_by_hand(tmp_path: Path) -> None:
         "than 5 questions; the score is 66.7 over "
         "2 questions.",
         "It is unknown what a second sample of people would score, because the file does not say how many people were asked (n).",
-        "It is unknown whether naming the group brings the answers nearer to it, because there "
-        "are fewer than 5 questions; the difference is 0.000 of "
-        "total variation (2 questions).",
+        "It is unknown whether naming the group brings the answers nearer to that group, because there are fewer than 5 "
+        "questions; the difference is 0.000 of total variation (2 questions).",
         "It is unknown whether the answers for a group fit that group best, because no question was answered by two groups.",
     ]
 

@@ -113,8 +113,8 @@ def test_where_no_one_says_a_feeling_there_is_no_verdict() -> None:
 @check_each(
     ("whole", "content", "told"),
     [
-        ((-2.0, -1.0), (-1.0, 0.5), "posts are 1.50 points more negative compared with no statement. A paradox must"),
-        ((-0.5, 1.0), (0.2, 0.4), "posts are 0.30 points more positive compared with an empty one. A paradox must"),
+        ((-2.0, -1.0), (-1.0, 0.5), "posts are 1.50 points more negative compared with no statement. A paradox needs"),
+        ((-0.5, 1.0), (0.2, 0.4), "posts are 0.30 points more positive compared with an empty one. A paradox needs"),
         (
             (-2.0, -1.0),
             (1.0, 2.0),

@@ -223,4 +223,4 @@ def test_a_planted_accuracy_is_found_and_a_guess_is_none(tmp_path: Path) -> None
         )
         page = (tmp_path / f"report {known}" / "ballots.md").read_text(encoding="utf-8")
         assert ("fit the member better than other members" in page) == known
-        assert ("do not clearly fit the member better" in page) != known
+        assert ("do not clearly fit the member best" in page) != known
