@@ -146,8 +146,8 @@ def corrected(outcomes: pd.DataFrame, *others: pd.DataFrame) -> str:
         return ""
     most = round(100 * (1 - (1 - ALPHA) ** sections))
     each = (
-        f"Each of the {sections} sections is corrected separately, so up to {most} of 100 such contests name a difference "
-        "in some section. "
+        f"Each of the {sections} sections is corrected separately, so up to {most} of 100 reports name a difference in some "
+        "section by chance. "
     )
     return (
         f"p comes from a t-test over cases, corrected (Holm) for the {count_phrase(int(counts.max()), 'comparison')} of a "

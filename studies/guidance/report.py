@@ -165,8 +165,8 @@ def paradox(whole: Mapping[str, Any], content: Mapping[str, Any]) -> str:
     if not clear:
         return "No empathy paradox was found: posts under empathy cannot be distinguished from posts without empathy."
     return (
-        f"No empathy paradox was found: under empathy, posts are {' and '.join(clear)}. A paradox needs more negative posts "
-        "than both no statement and an empty statement."
+        f"No empathy paradox was found: under empathy, posts are {' and '.join(clear)}. A paradox needs posts more negative "
+        "than with no statement, and more negative than with an empty statement."
     )
 
 

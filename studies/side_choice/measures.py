@@ -136,7 +136,7 @@ def verdict(table: pd.DataFrame, moved: pd.DataFrame) -> str:
     if np.isnan(row["low"]):
         belief_shifts = moved.loc[moved["known"] == BELIEF, "shift"].dropna().to_numpy(dtype=float)
         if row["people"] >= FEWEST and is_even(belief_shifts) and not belief_shifts.any():
-            return f"No choice of {row['people']:.0f} people changed with knowledge of the judge's belief."
+            return f"No choice of {row['people']:.0f} people changed when the judge's belief was known."
         reason = f"fewer than {FEWEST} people made all choices" if row["people"] < FEWEST else "the shifts do not vary"
         return unknown_sentence("whether debaters follow the judge", reason)
     if row["low"] <= 0 <= row["high"]:

@@ -16,10 +16,10 @@ from .measures import BEYOND, PERCENT, effects, opposed_line, order_row, shifts,
 
 READING = (
     "Each person first says in private how far it agrees with the claim. Then the person chooses the side to argue before a "
-    "judge, with the sides listed in both orders. Shift is the share that argues the judge's side, minus the share that does "
-    "so without knowing anything about the judge, in percentage points. The row `opposed` has judges who disagree with the "
-    "person, `aligned` has judges who agree with the person, and `all` has both. Brackets are 95% intervals over people, and "
-    "over topics."
+    "judge, with the sides listed in both orders. Shift is the share of people who argue the judge's side, minus the share "
+    "who do so without knowing anything about the judge, in percentage points. The row `opposed` has judges who disagree with "
+    "the person, `aligned` has judges who agree with the person, and `all` has both. Brackets are 95% intervals over people, "
+    "and over topics."
 )
 KNOWLEDGE: Mapping[str, str] = {
     "belief": "the judge agrees with the claim, or does not",

@@ -37,7 +37,7 @@ JUDGES_ITSELF = (
 )
 COMPARED = (
     ("contrasts", "Which agents differ", "The table compares mean scores of a party's statements."),
-    ("drifts", "Which agents drift differently", "Slopes of a party's scores."),
+    ("drifts", "Which agents drift differently", "Slopes of a party's scores, in points per statement."),
 )
 UNIT = (
     "A cast is a group of people that debates in both conditions. With several casts, casts are compared in pairs (paired t). "
@@ -345,4 +345,4 @@ def _paper(name: str) -> list[str]:
     if name not in paper:
         return []
     theirs = "The paper's numbers are smoothed scores by statement, on the paper's models and judge (Mistral 7B)."
-    return [f"## In the paper\n\n{theirs} Compare them with the results of `--mode ucl`.", paper[name].strip("\n")]
+    return [f"## In the paper\n\n{theirs} Compare the paper's numbers with `--mode ucl`.", paper[name].strip("\n")]
