@@ -206,7 +206,7 @@ def _compared_line(row: Mapping[Hashable, Any], first: str, what: str) -> str:
     start = f"{name}: {what} is {format_number(row['value'])}"
     apart = amount((row["difference"], low, high), MORE, "")
     if name == AGAIN and not np.isnan(low):
-        return f"{start}. `{name}` is `{first}` with other people, so the difference is chance: {apart}."
+        return f"{start}. This is `{first}` with other people, so the difference is chance: {apart}."
     if np.isnan(low) and row["reason"] == NO_VARIATION:
         return (
             f"{start}, as with `{first}`."

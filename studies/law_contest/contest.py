@@ -110,7 +110,7 @@ def run_contest(rows: Rows, mechanisms: Mapping[str, tuple[str, Mechanism]], dra
     """Return the contest of mechanisms on rows. Errors: UserError with fewer than 5 rooms."""
     if rows.count < FEWEST:
         raise UserError(
-            f"laws are compared over rooms, and the run has {rows.count} with intervals that can be used: run {FEWEST} "
+            f"laws are compared over rooms, and this run has {rows.count} with intervals that can be used: run {FEWEST} "
             f"repetitions or more ({VERDICT_ROOMS} for a verdict)"
         )
     unfit = {name: why for name, (_, mechanism) in mechanisms.items() if (why := mechanism.unfit(rows.situation))}

@@ -35,7 +35,7 @@ def test_what_is_said_of_a_claim() -> None:
         assert said[name].startswith("It is unknown whether the claim holds, because "), said[name]
     assert "6 are needed" in said["few"]
     assert "The median effect is " in said["holds"]
-    assert " above 0 in 64 of 64 specifications (one-sided p " in said["holds"]
+    assert " above 0 in 64 of 64 specifications (one-sided permutation p " in said["holds"]
 
 
 LESS = replace(CLAIM, expected="less")

@@ -95,7 +95,7 @@ def test_the_sentences_of_a_section_are_corrected_together() -> None:
     page = correct(pd.concat([rows.assign(win_p=0.02), rows]), claimed)
     assert [side_of(page.iloc[0], name) for name in claimed] == [1, -1]
     assert "2 comparisons of a section" in corrected(page)
-    assert "up to 10 have one" in corrected(page), "1 - .95 ** 2"
+    assert "up to 10 of 100 reports name a difference" in corrected(page), "1 - .95 ** 2"
     assert "up to" not in corrected(page.iloc[:1])
 
 

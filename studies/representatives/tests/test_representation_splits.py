@@ -87,7 +87,7 @@ def test_shares_that_are_not_those_asked_for_say_why() -> None:
     assert few.startswith(
         "12 episodes: train 6 (50%), validation 3 (25%), test 3 (25%). The requested shares were train 80%"
     )
-    assert "they form 4 separate groups, the largest with 3 episodes" in few
+    assert "and form 4 separate groups, the largest with 3 episodes" in few
 
 
 def _session(victim: Episode, other: Episode) -> Episode:

@@ -105,7 +105,7 @@ def test_gains_of_a_training_by_hand() -> None:
     assert learned_sentence(found).startswith(
         "On held-out people, the training on talks of other people brings twins nearer"
     )
-    assert "real one does: -0.2" in learned_lines(table(**{**conditions, TRAINED: 0.5}))[0]
+    assert "real training does: -0.2" in learned_lines(table(**{**conditions, TRAINED: 0.5}))[0]
     few = table(**conditions)
     assert "is unknown" in learned_lines(few[few["person"].isin(["p0", "p1"])])[0]
     assert learned(table(**conditions), NATS) is None
