@@ -46,7 +46,7 @@ UNCORRECTED = (
 )
 COURSES = (
     "Errors are mean absolute distances in points (0-10) between predicted and own ratings. A person's ratings are predicted "
-    "from the first rating and the messages read, with weights of the other {unit}s. A reader of shuffled lines gets the "
+    "from the first rating and the messages read, with weights of the other {unit}s. A reader of shuffled messages gets the "
     "messages of another {unit}."
 )
 EXAM_COLUMNS: Mapping[str, Column] = {
@@ -164,13 +164,13 @@ def weight_sentence(weight: Weight, null: Null, unit: str) -> str:
 
 
 def error_sentences(errors: Errors | None, unit: str) -> list[str]:
-    """Return whether the reader predicts ratings better than no change, and than a reader of shuffled lines."""
+    """Return whether the reader predicts ratings better than no change, and than a reader of shuffled messages."""
     if errors is None:
         return [f"Ratings are not predicted, because a prediction needs ratings in two {unit}s."]
     sentences = []
     for name, other, mean in (
         ("no change", errors.still, errors.against_still),
-        ("a reader of shuffled lines", errors.shuffled, errors.against_shuffled),
+        ("a reader of shuffled messages", errors.shuffled, errors.against_shuffled),
     ):  # fmt: skip
         start = f"The reader is {errors.reader:.2f} points off own ratings, {name} {other:.2f}"
         if math.isnan(mean.low):
@@ -201,7 +201,7 @@ def _add_courses(report: Report, errors: Errors | None, rows: pd.DataFrame, cour
     report.data(courses=rows)
     if errors is None:
         return
-    named = [("reader", errors.reader), ("no change", errors.still), ("reader of shuffled lines", errors.shuffled)]
+    named = [("reader", errors.reader), ("no change", errors.still), ("reader of shuffled messages", errors.shuffled)]
     table = [[name, format_number(value)] for name, value in named]
     report.table(table, ["prediction", "error, points"])
 

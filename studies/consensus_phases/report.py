@@ -29,13 +29,14 @@ from .planted import Design, found_by_measurement, rule_rows
 from .predictions import OUTCOMES, Cell, Prediction, misfit, predict, prediction_row
 
 CAPTION = (
-    "People answer for or against a claim and read how many other people gave each answer. First the numbers are made up, to "
-    "measure the response to each number, with the answers listed in both orders. Then groups answer round by round and read "
-    "their real numbers. Influence says how much more often people answer for the claim if all other people do than if no "
-    "other person does. Leaning is the mean share for the claim minus 50%. Order is the share of answers that were listed "
-    "first minus 50%. Influence, leaning and order are in percentage points. Pull and bias describe the curve P(for) = 1 / (1 "
-    "+ exp(-2 (pull m + bias))) nearest to the answers, with m from -1 (no other person agrees) to 1 (all agree). In large "
-    "groups with a pull above 1, agreement on either side can last. Brackets are 95% intervals over people."
+    "People answer for or against a claim and read how many other people gave each answer. In a first part the numbers are "
+    "made up, to measure the response to each number, with the answers listed in both orders. In a second part groups answer "
+    "round by round and read their real numbers. Influence says how much more often people answer for the claim if all other "
+    "people do than if no other person does. Leaning is the mean share for the claim minus 50%. Order is the share of answers "
+    "that were listed first minus 50%. Influence, leaning and order are in percentage points. Pull and bias describe the "
+    "curve P(for) = 1 / (1 + exp(-2 (pull m + bias))) nearest to the answers, with m from -1 (no other person agrees) to 1 "
+    "(all agree). In large groups with a pull above 1, agreement on either side can last. Brackets are 95% intervals over "
+    "people."
 )
 ONE_MAP = (
     "Planted points are laws that rules or the oracle follow; measured points are found by the response curve. For a law with "

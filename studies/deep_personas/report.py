@@ -55,7 +55,7 @@ def write_depths(
     report = Report(folder, "depth", "Deep personas")
     report.add(
         f"{len(about.people):,} people, each with {about.depths[-1]} attributes drawn from {len(about.taxonomy.leaves)}. "
-        f"Brackets hold 95% intervals; with fewer than {FEWEST} units there are no intervals."
+        f"Brackets hold 95% intervals, if there are {FEWEST} units or more."
     )
     values = [value for person in about.people for value in person.values[: about.depths[-1]]]
     lost = [value.reason for value in values if not value.sentence]

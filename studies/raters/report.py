@@ -124,7 +124,7 @@ def score_lines(
     single, many = fit.ends[-2:]
     few = "" if clusters is None else why_few(int(np.max(units)) + 1, "cluster", np.bincount(units).astype(float))
     return [
-        *([f"There are no intervals: {few}."] if few else []),
+        *([f"Results have no intervals: {few}."] if few else []),
         f"The mean of the items is {format_estimate(fit.mean, *fit.ends[0])} by the average rater; uncorrected, it is {plain}.",
         gate_sentence("the score of one rater", "the intraclass correlation", fit.agreement, *single),
         gate_sentence("the mean of all raters", "the intraclass correlation", fit.agreement_of_means, *many),

@@ -92,7 +92,7 @@ def _main(found: Found, outcome: RoomOutcome, effects: Mapping[str, Estimate], u
         f"{outcome_words(outcome, found)} {_size(best, unit)}, compared with no intervention. For {chance_words(found)} the "
         f"effect was {_size(effects[CHANCE], unit)}."
     )
-    return said if best.units >= FEWEST else f"{said} With fewer than {FEWEST} repetitions there is no verdict."
+    return said if best.units >= FEWEST else f"{said} With fewer than {FEWEST} repetitions the search has no verdict."
 
 
 def chance_words(found: Found) -> str:

@@ -15,11 +15,11 @@ from .choices import SideChoiceStudy
 from .measures import BEYOND, PERCENT, effects, opposed_line, order_row, shifts, verdict
 
 READING = (
-    "Each person first says in private how far it agrees with the claim. Then the person chooses the side to argue before a "
-    "judge, with the sides listed in both orders. Shift is the share of people who argue the judge's side, minus the share "
-    "who do so without knowing anything about the judge, in percentage points. The row `opposed` has judges who disagree with "
-    "the person, `aligned` has judges who agree with the person, and `all` has both. Brackets are 95% intervals over people, "
-    "and over topics."
+    "Each person first says in private how far it agrees with the claim, and then chooses the side to argue before a judge, "
+    "with the sides listed in both orders. Shift is the share of people who argue the judge's side, minus the share who do so "
+    "without knowing anything about the judge, in percentage points. The row `opposed` has judges who disagree with the "
+    "person, `aligned` has judges who agree with the person, and `all` has both. Brackets are 95% intervals over people, and "
+    "over topics."
 )
 KNOWLEDGE: Mapping[str, str] = {
     "belief": "the judge agrees with the claim, or does not",

@@ -266,9 +266,9 @@ COLUMNS: Mapping[str, Column] = {
 }  # fmt: skip
 READING = (
     "The error is the mean squared error of the predicted answers to questions that are not asked (0.25 for always 0.5). "
-    f"Brackets hold 95% intervals over people; with fewer than {FEWEST} people there are no intervals. Differences are within "
-    "people. The table is not corrected for the number of comparisons. The sentences in short are about the average over all "
-    "numbers of questions."
+    f"Brackets hold 95% intervals over people, if there are {FEWEST} people or more. Differences are within people. The table "
+    "is not corrected for the number of comparisons. The sentences in short are about the average over all numbers of "
+    "questions."
 )
 
 
