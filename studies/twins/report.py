@@ -153,7 +153,7 @@ def _add_rollouts(report: Report, study: TwinStudy, found: Found) -> None:
     lost = sum(each.lost for each in found.ended)
     report.section(
         "Whole conversations",
-        f"{len(found.ended):,} conversations of twins alone, with {mean_lines(found.ended):.1f} messages on average ({lost} "
+        f"{len(found.ended):,} conversations of twins alone, with {mean_lines(found.ended):.1f} lines on average ({lost} "
         "messages without a readable text). Opinions before the conversation are real; the column `twins` has the answers "
         "after it.",
     )
