@@ -165,6 +165,6 @@ def test_what_is_said(tmp_path: Path) -> None:
     cases = pd.DataFrame({"step": ["ballot"], "session": ["s0"], "own": [1.0], "stranger": [0.0], "twice": [math.nan]})
     result = StepResult(cases.assign(why_own="", why_stranger="", why_twice="not asked"), rows, [])
     page = write_steps(result, StepStudy("oracle"), tmp_path).read_text(encoding="utf-8")
-    assert "![How often the group chooses the same](changes.png)" in page
+    assert "![How often the group chooses the same statement](changes.png)" in page
     assert (tmp_path / "changes.png").is_file()
     assert len(pd.read_csv(tmp_path / "replaced.csv")) == len(rows)
