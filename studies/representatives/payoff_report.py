@@ -153,7 +153,9 @@ def sentence(trained: str, other: str, measure: str, mean: ClusteredMean) -> str
     """
     names = f"**{trained}** {{}} **{other}** in {measure}"
     if not mean.n or math.isnan(mean.low):
-        reason = "no pairs of scores" if not mean.n else too_few("group") if mean.clusters < FEWEST else ALIKE_OR_UNEVEN
+        reason = (
+            "no pairs that both have" if not mean.n else too_few("group") if mean.clusters < FEWEST else ALIKE_OR_UNEVEN
+        )
         return unknown_sentence(f"whether {names.format('beats')}", reason)
     sign = -1 if measure in (ERROR, BRIER) else 1
     ends = sorted((sign * mean.low, sign * mean.high))
