@@ -164,7 +164,7 @@ def test_a_reader_predicts_better_than_shuffled_lines_only_where_lines_move_peop
 
 def test_a_claim_needs_an_interval_off_0_and_more_than_shuffled_lines_give() -> None:
     weight, inside = Weight(LINE, 0.4, 0.3, 0.5, 9.0), Null(np.linspace(-1, 1, 99))
-    assert "moves beliefs toward what it argues" in weight_sentence(weight, Null(np.linspace(-0.1, 0.1, 99)), "room")
+    assert "moves beliefs toward its own side" in weight_sentence(weight, Null(np.linspace(-0.1, 0.1, 99)), "room")
     assert "from 50% to 60%" in weight_sentence(weight, Null(np.linspace(-0.1, 0.1, 99)), "room")
     assert "is unknown" in weight_sentence(weight, inside, "room")
     assert "is unknown" in weight_sentence(weight._replace(low=-0.1), Null(np.linspace(-0.1, 0.1, 99)), "room")
@@ -205,7 +205,7 @@ def test_the_command_reads_texts_refuses_a_bad_judge_and_asks_nothing_twice(
     assert "48 known lines and 4 lines to tag, at most 156 calls" in capsys.readouterr().out
     assert main(command) == 0
     page = (tmp_path / "texts" / "belief-reader.md").read_text(encoding="utf-8")
-    assert "48 of 48 known lines (100%" in page
+    assert "48 of 48 known messages (100%" in page
     assert "1 of 4 messages read have no direction (no_known_sentence 1)" in page
     beliefs = pd.read_csv(tmp_path / "texts" / "beliefs.csv")["belief"]
     assert (beliefs.diff().dropna() <= 1e-9).all()
