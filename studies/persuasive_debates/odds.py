@@ -58,7 +58,7 @@ def odds_table(source: Source, conditions: Sequence[str]) -> pd.DataFrame:
 
 def _why_unknown(complete: pd.DataFrame, units: Sequence[int], kind: str) -> str:
     if min(units) < FEWEST:
-        return f"fewer than {FEWEST} {kind} of a condition have ratings before and after the debate"
+        return f"fewer than {FEWEST} {kind} of a condition have ratings before and after"
     return "all people agree equally after the debate" if complete["after"].nunique() < 2 else ""
 
 
