@@ -109,19 +109,21 @@ def phrases(text: str) -> list[Phrase]:
 class _Lines:
     """The lines of a room: when each phrase was said first, by whom, when by another agent, and when by each agent.
 
-    wanted: the only phrases that are looked for; None: all.
+    wanted: by agent the phrases of its measured replies, which alone are looked for; None: all.
     """
 
-    def __init__(self, lines: pd.DataFrame, wanted: Set[Phrase] | None = None):
+    def __init__(self, lines: pd.DataFrame, wanted: Mapping[int, Set[Phrase]] | None = None):
+        everything = None if wanted is None else set().union(*wanted.values())
         self.group, self.opened = str(lines["group"].iloc[0]), int(lines["iteration"].min())
         self.first = dict[Phrase, tuple[int, int]]()
         self.by_another, self.by = dict[Phrase, int](), dict[tuple[int, Phrase], int]()
         for agent, turn, text in zip(lines["agent"], lines["iteration"], lines["text"], strict=True):
-            said = phrases(text)
-            for phrase in said if wanted is None else [phrase for phrase in said if phrase in wanted]:
+            said, own = phrases(text), None if wanted is None else wanted.get(agent, frozenset())
+            for phrase in said if everything is None else everything.intersection(said):
                 if self.first.setdefault(phrase, (turn, agent))[1] != agent:
                     self.by_another.setdefault(phrase, turn)
-                self.by.setdefault((agent, phrase), turn)
+                if own is None or phrase in own:
+                    self.by.setdefault((agent, phrase), turn)
 
     def share(self, reply_phrases: Sequence[Phrase], before: int) -> float:
         """Return the share of phrases that were said before a turn; NaN without phrases, or where nothing was said before."""
@@ -150,7 +152,9 @@ def _copies(tables: Tables, turns: pd.DataFrame) -> dict[str, list[float]]:
     heard = tables.utterances.dropna(subset="text")
     wanted = None
     if TURNS in turns.attrs:  # of millions of lines only the phrases of the sample are kept
-        wanted = {phrase for text in turns["text"] if isinstance(text, str) for phrase in phrases(text)}
+        wanted = defaultdict[int, set[Phrase]](set)
+        for agent, text in zip(turns["agent"], turns["text"], strict=True):
+            wanted[agent].update(phrases(text) if isinstance(text, str) else ())
     rooms = {name: _Lines(lines, wanted) for name, lines in heard.groupby("room", sort=False)}
     others = _other_rooms(rooms, turns)
     columns: dict[str, list[float]] = {"copied": [], "copied_own": [], "copied_others": [], "copied_null": []}
