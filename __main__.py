@@ -68,7 +68,7 @@ def run_parser() -> Parser:
         EXAMPLES,
         cli.scenario(),
         *cli.debating("runs/<scenario>-<time>"),
-        cli.dry_run("print the planned agents, rooms, calls and tokens, and stop: nothing is run"),
+        cli.dry_run("print the planned numbers of agents, rooms, calls and tokens, and stop without running anything"),
         cli.retry_failures(),
         usage="%(prog)s [COMMAND] [options]",
         epilog=f"{overview()}\n\n",
@@ -80,23 +80,23 @@ def run_parser() -> Parser:
         "--version", action="version", version=f"Parley {__version__}", help="print the version, and stop"
     )
     page = parser.add_argument_group("page")
-    about = "open the page in the browser: at its start, at a run or a study in runs/, or with --scenario at its form (docs/app.md)"
+    about = "open the page in the browser: the start page, the run or study RUN of the folder runs/, or the form of a --scenario (docs/app.md)"
     add_option(page, "--ui RUN", about, nargs="?", const=START)
     add_option(
         page,
         "--host ADDRESS",
-        "with --ui, or people in the page: network address of the page (default: 127.0.0.1, which only this machine can open)",
+        "with --ui, or with people in the page: network address at which the page is served (default: 127.0.0.1, which only this machine can open)",
     )
     add_option(
         page,
         "--port N",
-        "with --ui, or people in the page: its port (default: the first free one from 8765)",
+        "with --ui, or with people in the page: port of the page (default: the first free port from 8765 on)",
         port_number,
     )
     add_option(
         page,
         "--public-name NAME",
-        "with --ui, or people in the page: another name under which browsers open the page, such as study.example.org",
+        "with --ui, or with people in the page: another name under which browsers open the page, such as study.example.org; repeatable",
         action="append",
         default=None,
     )
@@ -112,8 +112,8 @@ def run(arguments: Sequence[str]) -> int:
         return show_list()
     if not options.scenario and options.ui is None:
         raise UserError(
-            "no scenario was given: name one, such as python run.py --scenario echo_chamber (--list shows all), "
-            "or choose one in the browser: python run.py --ui"
+            "no scenario was given: name one, such as python run.py --scenario echo_chamber (--list shows all "
+            "scenarios), or choose one in the browser with python run.py --ui"
         )
     if options.ui is not None:
         return page(options)
@@ -152,8 +152,8 @@ def page(options: argparse.Namespace) -> int:
     unset = run_parser().get_default
     if refused := [f"--{name.replace('_', '-')}" for name in NOT_FOR_THE_PAGE if getattr(options, name) != unset(name)]:
         raise UserError(
-            f"--ui does not take {', '.join(refused)}: the page chooses a folder for each run and has its own limits. "
-            "Leave these options out, or run without --ui"
+            f"--ui does not work with {', '.join(refused)}, because the page chooses a folder for each run and has "
+            "its own limits: leave these options out, or run without --ui"
         )
     settings = page_settings(options)
     app, host = Path(__file__).with_name("app.py"), options.host or "127.0.0.1"
@@ -165,14 +165,14 @@ def page_settings(options: argparse.Namespace) -> dict[str, str]:
     if options.ui != START:
         if options.scenario or not Path(options.ui).is_dir():
             raise UserError(
-                f"--ui {options.ui} opens a run or a study in runs/"
-                + (": leave out --scenario" if options.scenario else f", and there is no folder {options.ui}")
+                f"--ui {options.ui} opens a run or a study in the folder runs/"
+                + (": leave out --scenario" if options.scenario else f", but there is no folder {options.ui}")
             )
         return {"run": options.ui}
     if not options.scenario:
         if alone := sorted(fields_from_args(options)):
             raise UserError(
-                f"--ui without --scenario takes no settings ({', '.join(alone)}): add --scenario NAME (--list shows all)"
+                f"--ui cannot use settings ({', '.join(alone)}) without a scenario: add --scenario NAME (--list shows all)"
             )
         return {}
     from parley.analysis.provenance import field_value

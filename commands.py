@@ -53,12 +53,12 @@ FIRST: Mapping[str, Mapping[str, Place]] = {
         "run": Place("__main__", "run", "run the debates of a scenario (this is the default command)"),
         "branch": Place("analysis.commands.branch", "branch", "continue a run from a round with other settings"),
         "sweep": Place("analysis.commands.sweep", "sweep", "run a scenario with every combination of settings and seeds"),
-        "population": Place("analysis.commands.population", "population", "simulate millions of agents with an opinion-dynamics model"),
+        "population": Place("analysis.commands.population", "population", "simulate up to millions of agents with an opinion-dynamics model"),
         "study": Place("commands", "study", "run one of the studies: `study` lists them by question"),
     },
     "Know your model": {
         "models": Place("analysis.commands.models", "models", "list the models that you can use, and fetch one"),
-        "qualify": Place("analysis.commands.models", "qualify", "check whether a model can play people, and how it has to be asked"),
+        "qualify": Place("analysis.commands.models", "qualify", "check whether a model can play people, and which form of question it needs"),
         "audit": Place("analysis.commands.card", "audit", "make the bias card of a model"),
         "train": Place("training.commands.tuning", "train", "fine-tune a model on its own partisan answers"),
     },
@@ -70,14 +70,14 @@ FIRST: Mapping[str, Mapping[str, Place]] = {
     },
     "Write your own": {
         "new": Place("analysis.commands.writing", "new", "start a society, a party, a topic, personas or a study of your own"),
-        "check": Place("analysis.commands.checking", "check", "say what is wrong with a society, a party, a topic or personas; or with a bundle, a card or tables"),
+        "check": Place("analysis.commands.checking", "check", "list the faults of a society, a party, a topic or personas, or of a bundle, a card or tables"),
         "cluster-script": Place("analysis.commands.cluster", "cluster_script", "write the job file that runs a command on a Slurm cluster"),
         "completion": Place("__main__", "completion", "print a script that completes commands and options in your shell"),
     },
 }  # fmt: skip
 STUDIES: Mapping[str, Mapping[str, Place]] = {
     PEOPLE: {
-        "questionnaire": Place("analysis.commands.surveys", "questionnaire", "ask survey questions again: on dates, of people, in other orders"),
+        "questionnaire": Place("analysis.commands.surveys", "questionnaire", "ask the same survey questions on several dates, of several people or in several orders"),
         "validate": Place("analysis.commands.surveys", "validate", "check whether personas answer as their party would"),
         "human": Place("analysis.commands.human", "human", "compare a run with data from people"),
     },
@@ -106,7 +106,7 @@ FORMS: Mapping[str, Place] = {
     "adapter": Place("training.commands.export", "export_adapter", "merge an adapter into its model, for vLLM, Ollama or llama.cpp"),
     "bundle": Place("analysis.commands.exchange", "export_bundle", "write runs as one sealed file with prompts and raw replies"),
     "eval": Place("analysis.commands.exchange", "export_eval", "write a run as an .eval file for the viewer of Inspect"),
-    "own-lines": Place("analysis.commands.human", "export_own_lines", "write the own lines of a person in a run as a file"),
+    "own-lines": Place("analysis.commands.human", "export_own_lines", "write what a person in a run wrote and rated as a file"),
 }  # fmt: skip
 HINTS: Mapping[str, str] = {
     "run.py --list": "list scenario scenarios debates topics ls presets gallery",
@@ -202,11 +202,11 @@ def _part(name: str, suffix: str, after: Sequence[str] = ()) -> Any:
         return places[name].load(suffix)
     if any((Path(name) / record).is_file() for record in (RECORD, PARTIAL)):
         ways = ", ".join(f"{program()} {way} {name}" for way in ("--ui", "show", "report"))
-        raise UserError(f"{name} is the folder of a run, not a command; you may want: {ways}")
+        raise UserError(f"{name} is the folder of a run, not a command. You may want: {ways}")
     if os.sep in name or "/" in name or name in _study_names():
         wanted = _wanted([name])
-        more = f"; you may also want: {wanted}" if wanted else ""
-        raise UserError(f"{name} is a study: {program()} study {name}{more}")
+        more = f". You may also want: {wanted}" if wanted else ""
+        raise UserError(f"{name} is a study, so its command is {program()} study {name}{more}")
     raise _unknown(name, places, after)
 
 
@@ -224,11 +224,11 @@ def _unknown(name: str, names: Collection[str], after: Sequence[str]) -> UserErr
     from parley.model.scenario import preset_names
 
     if name in preset_names():
-        return UserError(f"{name} is a scenario, not a command: {program()} --scenario {name}")
+        return UserError(f"{name} is a scenario, so its command is {program()} --scenario {name}")
     if name.lower() == "help" and after and after[0] in names:
-        return UserError(f"unknown command 'help'; you may want: {program()} {after[0]} --help")
+        return UserError(f"unknown command 'help'. You may want: {program()} {after[0]} --help")
     if wanted := _wanted([name]) or _wanted(takewhile(lambda word: not word.startswith("-"), after)):
-        return UserError(f"unknown command {name!r}; you may want: {wanted}")
+        return UserError(f"unknown command {name!r}. You may want: {wanted}")
     near = get_close_matches(name, [*names, *_study_names()], n=3, cutoff=0.6)
     meant = [close if close in names else f"study {close}" for close in near]
     advice = f"did you mean {', '.join(meant)}?" if meant else f"there are {', '.join(sorted(names))}"
@@ -281,7 +281,7 @@ def _declared(name: str) -> tuple[Study, Command] | None:
 
 def _unknown_study(name: str) -> UserError:
     if any(name in group for group in FIRST.values()):
-        return UserError(f"{name} is a command of its own: {program()} {name}")
+        return UserError(f"{name} is not a study, so its command is {program()} {name}")
     return unknown_name("study", name, _study_names())
 
 
@@ -309,7 +309,7 @@ def export(words: Sequence[str]) -> int:
 def _form_part(name: str, suffix: str, after: Sequence[str] = ()) -> Any:
     if name not in FORMS:
         unknown = unknown_name("form of export", name, FORMS)
-        raise UserError(f"{unknown}; you may want: {wanted}") if (wanted := _wanted([name, *after])) else unknown
+        raise UserError(f"{unknown}. You may want: {wanted}") if (wanted := _wanted([name, *after])) else unknown
     return FORMS[name].load(suffix)
 
 

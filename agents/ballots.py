@@ -34,7 +34,7 @@ def ask_predicted(brief: MediatorBrief, seed: Seed, texts: Texts) -> Conversatio
 def ask_own(brief: MediatorBrief, seed: Seed, texts: Texts) -> Conversation[tuple[Ranking, ...]]:
     """Ask every member who can be asked to rank the candidates itself. Errors: UserError where no member can be asked."""
     if brief.own_ballot is None:
-        raise UserError("the members of recorded episodes cannot be asked: set ballots=predicted")
+        raise UserError("members of recorded episodes are not agents, so they cannot vote: set ballots=predicted")
     ballot = brief.own_ballot
 
     def request(place: int, shown: Sequence[int], attempt: int) -> Request:

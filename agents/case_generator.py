@@ -50,8 +50,8 @@ def write_case(
                 break
         else:
             raise UserError(
-                f"the model wrote no usable case in {ATTEMPTS} replies (the last one "
-                f"{problem}): try another --llm or --seed"
+                f"the model wrote no usable case in {ATTEMPTS} replies (the last reply {problem}): try another "
+                "--llm or --seed"
             )
         chat.append(Message("assistant", case_text))
     return chat[-1].content

@@ -30,7 +30,7 @@ def read_toml(path: Path) -> dict[str, Any]:
         with path.open("rb") as file:
             content = file.read(LARGEST + 1)
         if len(content) > LARGEST:
-            raise UserError(f"{path} is larger than {LARGEST >> 20} MiB, and no TOML file that Parley reads is")
+            raise UserError(f"{path} is larger than {LARGEST >> 20} MiB, which is too large for a TOML file")
         return tomllib.loads(content.decode("utf-8").replace("\r\n", "\n"))
     except OSError as error:
         raise UserError(f"cannot read {path}: {error.strerror}") from error
@@ -60,7 +60,7 @@ def require_section(values: Mapping[str, Any], key: str, where: str) -> dict[str
     """Return the table `key`, or an empty one if it is missing. Errors: UserError if it is no table."""
     table = values.get(key, {})
     if not isinstance(table, dict):
-        raise UserError(f"{key} in {where} must be a table, not {table!r}")
+        raise UserError(f"{key} in {where} is {table!r}, but must be a table")
     return table
 
 

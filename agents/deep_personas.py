@@ -186,7 +186,7 @@ def read_people(folder: Path) -> list[DeepPersona]:
             people.append(_read_person([row for row in rows if row["name"] == name]))
     if not people:
         raise UserError(
-            f"{folder} has no *{SUFFIX}: write deep personas first, with python run.py study personas --set deep --out {folder}"
+            f"{folder} has no file *{SUFFIX}: write deep personas with python run.py study personas --set deep --out {folder}"
         )
     return people
 

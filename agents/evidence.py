@@ -108,7 +108,7 @@ def load_evidence(folder: Path) -> Evidence:
         passage for path in texts_of(folder) for passage in _passages(path, path.relative_to(folder).as_posix())
     ]
     if not passages:
-        raise UserError(f"{folder} has no text in .txt or .md files: put the texts that may be quoted there")
+        raise UserError(f"{folder} has no text in .txt or .md files: put the texts that agents may quote into it")
     return Evidence(tuple(passages))
 
 
@@ -116,7 +116,7 @@ def _passages(path: Path, name: str) -> list[Passage]:
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise UserError(f"cannot read {path} as UTF-8 text: correct the file or take it out of the folder") from error
+        raise UserError(f"cannot read {path} as UTF-8 text: correct the file, or remove it from the folder") from error
     return [Passage(name, number, paragraph) for number, paragraph in enumerate(split_paragraphs(text), 1)]
 
 

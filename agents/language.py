@@ -90,7 +90,7 @@ class Language(NamedTuple):
             check_pack(wording, self._replace(wording=GIVEN))
         elif wording not in self.wordings:
             unknown = unknown_name(f"wording of the language {self.code}", wording, self.wordings)
-            raise UserError(f"{unknown}; for the prompts of a paper give a folder: {NEW}")
+            raise UserError(f"{unknown}. To use the prompts of a paper, give a folder with them ({NEW})")
         return self._replace(wording=wording)
 
     def wording_named(self, wording: str) -> str:

@@ -441,8 +441,8 @@ def make_memory(
         return Memory(opening)
     if name not in ("last", "summary", "retrieve") or not size.isdecimal() or len(size) > DIGITS or not int(size):
         raise UserError(
-            f"unknown memory {kind!r}: write whole, last:K, summary:K or retrieve:K, where K is a "
-            f"number of lines of at most {DIGITS} digits, such as last:12"
+            f"unknown memory {kind!r}: write whole, last:K, summary:K or retrieve:K, where K is a number of lines "
+            f"with at most {DIGITS} digits, such as last:12"
         )
     if name == "retrieve":
         return Retrieval(opening, int(size), language, importance, reflect)

@@ -118,14 +118,14 @@ def _party(text: str, society: Society, where: str) -> str:
     if text.lower() not in by_label:
         known = ", ".join(society.parties)
         raise UserError(
-            f"{where}: {text!r} is no party of the society {society.name}, which has {known}. People of other parties need a "
-            f"society of their own: run.py new society ./mine ({PAGE})"
+            f"{where}: {text!r} is not a party of the society {society.name}, which has {known}. For people of "
+            f"other parties, write a society of your own with run.py new society ./mine ({PAGE})"
         )
     if (party := by_label[text.lower()]) == DEFAULT:
         others = ", ".join(name for name in society.parties if name != DEFAULT)
         raise UserError(
-            f"{where}: {text!r} is the party of agents without a persona, whose answers show the model's own opinion. Give this "
-            f"person another party: {others} ({PAGE})"
+            f"{where}: {text!r} is the party of agents without a persona, whose answers show the model's own "
+            f"opinion. Give this person one of the parties {others} ({PAGE})"
         )
     return party
 
@@ -135,8 +135,8 @@ def _name(party: str, place: int, society: Society) -> str:
     names = list(society.parties[party].names)
     if place >= len(names) ** 2:
         raise UserError(
-            f"the party {party} has {len(names)} first names, enough for {len(names) ** 2} people: give fewer, or a table "
-            "with names"
+            f"the party {party} has {len(names)} first names, which are enough for {len(names) ** 2} people: give "
+            "fewer people, or a table with names"
         )
     turn, place_in_turn = divmod(place, len(names))
     name = names[place_in_turn]

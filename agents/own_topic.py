@@ -51,7 +51,7 @@ class TopicList:
         """Errors: UserError."""
         topics = _parts(value) if isinstance(value, str) else value
         if not isinstance(topics, list | tuple) or not all(isinstance(topic, str) for topic in topics):
-            raise UserError(f"topic must be a list of names, not {value!r}")
+            raise UserError(f"topic is {value!r}, but must be a list of names")
         return tuple(topics)
 
 
@@ -61,12 +61,12 @@ def derive_topic(line: str, language: Language) -> dict[str, Any]:
     Errors: UserError for a question that yes or no does not answer, a line too long, and a language without own_topic.toml.
     """
     if len(line) > LONGEST or set(line) & set("{}\n"):
-        raise UserError(f"a topic is one line of at most {LONGEST} characters, without braces: write it shorter")
+        raise UserError(f"a topic must be one line of at most {LONGEST} characters without braces: shorten it")
     forms, is_question, first = language.data(FILE), line.endswith("?"), line.split()[0].lower()
     is_proposal = is_question and first in forms["proposals"]
     if is_question and not is_proposal and first not in forms["yes_or_no"]:
         raise UserError(
-            f'a debate needs a question that yes or no answers, such as "{forms["example"]}", or a statement, not "{line}"'
+            f'a debate needs a yes-or-no question, such as "{forms["example"]}", or a statement, not "{line}"'
         )
     kind = forms["question" if is_question else "statement"]
     text = line if is_question else line.rstrip(".!")

@@ -160,8 +160,8 @@ def load_personas(seat: str, folder: Path = US_VOTERS) -> tuple[Persona, ...]:
     if torn := [name for name, number in entries.items() if not traits and number > 1 and name not in plain]:
         choices = ", ".join(f"{party}:{person.variant}" for person in people if person.name == torn[0])
         raise UserError(
-            f"{torn[0]} of {party}.toml has an entry each for {choices} and none for the seat {party}: "
-            "name one of these seats, or add an entry without gender and age"
+            f"{torn[0]} of {party}.toml has entries for {choices}, but no entry for the seat {party}: name one of "
+            "these seats, or add an entry without gender and age"
         )
     return tuple(open_)
 
@@ -176,7 +176,7 @@ def all_personas(party: str, folder: Path) -> tuple[Persona, ...]:
         for number, entry in enumerate(_entries(party, folder), 1)
     ])  # fmt: skip
     if not people or len({(person.name, person.gender, person.age) for person in people}) < len(people):
-        raise UserError(f"{folder / party}.toml needs at least one persona, each with its own name")
+        raise UserError(f"{folder / party}.toml needs at least one persona, and each persona needs a different name")
     if wrong := [person for person in people if person.gender not in ("", *PEOPLE) or (person.gender and person.age)]:
         raise UserError(
             f"{wrong[0].name} of {party}.toml: give gender = 'male', gender = 'female' or an age, but not a gender and an age"
@@ -197,7 +197,7 @@ def _entries(party: str, folder: Path) -> list[dict[str, Any]]:
     if not (home and not path.is_file()):
         entries = read_toml(path).get(PEOPLE_TABLE, [])
         if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
-            raise UserError(f"{path} needs a [[persona]] table for each persona")
+            raise UserError(f"{path} needs a table for each persona: write [[persona]] before each")
         if entries or not home:
             return entries
     if (party_data := home.parties.get(party)) is None:

@@ -143,8 +143,8 @@ def is_valid_backstory(compose: Callable[[int], Request], problem: Problem, who:
         if (wrong := problem(reply)) is None:
             return " ".join((reply.text or "").split())
     raise UserError(
-        f"the model wrote no usable backstory for {who} in {ATTEMPTS} replies (the last one "
-        f"{wrong}): try another --llm or --seed"
+        f"the model wrote no usable backstory for {who} in {ATTEMPTS} replies (the last reply {wrong}): try "
+        "another --llm or --seed"
     )
 
 

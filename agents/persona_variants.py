@@ -60,7 +60,7 @@ def recipe(party: str, society: Society) -> VariantRecipe:
     recipes = {name: party_data.enhanced for name, party_data in society.parties.items() if party_data.enhanced}
     if not recipes:
         raise UserError(
-            f"no party of {society.name} has a table [enhanced], with the instructions to the writer (docs/societies.md)"
+            f"no party of {society.name} has a table [enhanced] with instructions to the writer: add one (docs/societies.md)"
         )
     if party not in recipes:
         raise unknown_name("party with a table [enhanced]", party, recipes)
@@ -154,7 +154,7 @@ def variant_words(language: Language, name: str) -> str:
     variants = language.entry("variants")
     if name not in variants:
         raise UserError(
-            f"[variants] in sentences.toml of the language {language.code} lacks {name}: copy the English line"
+            f"[variants] in sentences.toml of the language {language.code} lacks {name}: copy and translate the English line"
         )
     return str(variants[name])
 

@@ -97,7 +97,7 @@ def planted_people(topic: Topic, seed: int, stated: bool = True) -> list[Planted
     if topic.axis not in entries:
         axes = ", ".join(name for name in entries if isinstance(entries[name], dict))
         raise UserError(
-            f"no person can be given a known position on {topic.slug}: {where} has sentences for {axes}, not for {topic.axis}"
+            f"no person can have a known position on {topic.slug}: {where} has sentences for {axes}, but not for {topic.axis}"
         )
     forms = require_section(entries, topic.axis, where)
     names = _names(topic)

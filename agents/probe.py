@@ -58,7 +58,7 @@ class Probe:
 
     def __post_init__(self) -> None:
         if self.polarity not in (1, -1, 0):
-            raise UserError(f"probe {self.name}: polarity must be 1, -1 or 0, not {self.polarity}")
+            raise UserError(f"probe {self.name}: polarity is {self.polarity}, but must be 1, -1 or 0")
         if self.audience not in get_args(Audience):
             raise unknown_name(f"audience of probe {self.name}", self.audience, get_args(Audience))
         if self.state and ("{label}" not in self.state or set(self.scale.points) - set(self.scale.labels)):
@@ -138,7 +138,7 @@ class Probe:
     def attitude(self, rating: float) -> float:
         """Return a rating on the topic's 0-10 axis. Errors: ValueError if the probe measures something else."""
         if not self.on_axis:
-            raise ValueError(f"probe {self.name} is not on the topic's axis")
+            raise ValueError(f"probe {self.name} does not measure the attitude to the topic")
         return self.scale.attitude(rating, self.polarity)
 
 
@@ -234,7 +234,7 @@ def scale_of_table(name: str, values: dict, where: str) -> Scale:
     labels = require_section(values, "labels", where)
     for point, label in labels.items():
         if not point.removeprefix("-").isdecimal() or not isinstance(label, str):
-            raise UserError(f"{where}: a label is a whole number and a text, not {point} = {label!r}")
+            raise UserError(f"{where}: {point} = {label!r} is not a label, which needs a whole number and a text")
     by_point = MappingProxyType({int(point): label for point, label in labels.items()})
     return build_from_table(Scale, {**values, "name": name, "labels": by_point}, where)
 

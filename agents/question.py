@@ -246,7 +246,7 @@ def _checked(questions: Sequence[Question], path: Path) -> tuple[Question, ...]:
         if question.split not in SPLITS:
             raise unknown_name(f"split of {question.id} in {path}", question.split, SPLITS)
         if question.id in ids:
-            raise UserError(f"{path} has {question.id} twice")
+            raise UserError(f"{path} has the question {question.id} twice: remove one")
         ids.add(question.id)
     return tuple(questions)
 
@@ -281,7 +281,7 @@ def read_questionnaire(path: Path) -> tuple[QuestionnaireItem, ...]:
     values = read_toml(path)
     declined, entries = values.get("declined"), require_section(values, "items", path.name)
     if not isinstance(declined, str) or not declined.strip() or not entries:
-        raise UserError(f"{path} needs a text `declined` and a table [items.NAME] for each question")
+        raise UserError(f"{path} needs the text `declined`, and a table [items.NAME] for each question")
     return tuple(_item(name, require_section(entries, name, path.name), declined, path) for name in entries)
 
 
@@ -289,9 +289,9 @@ def _item(name: str, entry: Any, declined: str, path: Path) -> QuestionnaireItem
     question, answers, title = entry.get("question"), entry.get("answers"), entry.get("title", name)
     texts = [question, title, *(answers if isinstance(answers, list) else [None])]
     if not all(isinstance(text, str) for text in texts):
-        raise UserError(f"item {name} of {path} needs a question and a list of answers (and may have a title)")
+        raise UserError(f"the table [items.{name}] of {path} needs a text `question` and a list `answers`")
     if len({*map(_plain, answers), _plain(declined)}) <= len(answers) or not answers:
-        raise UserError(f"item {name} of {path}: two answers are the same")
+        raise UserError(f"the table [items.{name}] of {path} has the same answer twice: remove one")
     return QuestionnaireItem(name, title, question, (*answers, declined))
 
 

@@ -165,13 +165,13 @@ def write_questions(
     shown = set_path("shipped", society.name)
     if shown == QUESTIONS and society.language.code != ENGLISH.code:
         raise UserError(
-            f"the society {society.title} has no questions.toml, and the shipped questions are English: "
-            "write ten in its language first"
+            f"the society {society.title} has no questions.toml, and Parley's own questions are in English: first "
+            "write ten questions in the language of the society"
         )
     if out.exists():
         raise UserError(f"{out} exists already; give another --out")
     if count < 1:
-        raise UserError("ask for at least one question (--count)")
+        raise UserError("--count is 0, but must be 1 or more")
     (written,) = drive([propose_question(count, seed, load_questions(shown), society.language)], backend)
     save_text(
         out, to_toml(written.questions, f"Divisive questions, written by {model} (python run.py study questions).")
@@ -198,8 +198,8 @@ def propose_question(
                 assign_questions(new_questions[:count], topics_of(known_questions, "ood_test"), seed), dict(dropped)
             )
     raise UserError(
-        f"only {len(new_questions)} of {count} questions are usable after {TURNS} requests ({question_text(dropped)}): "
-        "choose another model with --llm, or fewer questions with --count"
+        f"only {len(new_questions)} of {count} questions are usable after {TURNS} requests "
+        f"({question_text(dropped)}): choose another model with --llm, or ask for fewer questions with --count"
     )
 
 

@@ -148,7 +148,7 @@ def parse_knowledge(letters: str) -> str:
     given = letters.upper()
     if len(set(given)) < len(given) or set(given) - set(KINDS):
         raise UserError(
-            f"{letters!r} is not a valid choice of what is known: combine the letters "
+            f"{letters!r} does not name what a representative knows: combine the letters "
             f"{', '.join(f'{key} ({name})' for key, name in KINDS.items())}"
         )
     return "".join(key for key in KINDS if key in given)

@@ -35,7 +35,7 @@ class Scale:
     def __post_init__(self) -> None:
         if self.kind not in (NUMERIC, LABELLED) or self.polarity not in (1, -1) or self.low >= self.high:
             raise UserError(
-                f"scale {self.name}: kind must be numeric or labelled, polarity 1 or -1, and low below high"
+                f"scale {self.name}: kind must be numeric or labelled, polarity must be 1 or -1, and low must be below high"
             )
         needed = self.points if self.kind == LABELLED else (self.low, self.high)
         if any(point not in self.labels for point in needed):

@@ -54,7 +54,7 @@ def write_skeleton(kind: str, out: Path, line: str = "") -> Path:
     if out.exists():
         raise UserError(f"{out} exists already: give another path")
     if line and kind != TOPIC:
-        raise UserError(f"--topic is for a new topic, not for a {kind}: leave it out")
+        raise UserError(f"--topic only works with `new topic`, not with `new {kind}`: leave out --topic")
     if kind in FILES and out.suffix != ".toml":
         raise UserError(f"a {kind} is a .toml file: write parley new {kind} {out}.toml")
     try:
@@ -82,8 +82,8 @@ def _write_study(out: Path) -> None:
     """Write a study that is called as its folder. Errors: UserError for a folder whose name is no name of a command."""
     if not re.fullmatch("[a-z][a-z0-9_]*", out.name):
         raise UserError(
-            "a study is called as its folder, so the folder needs a name of small letters: "
-            f"write parley new study {out.with_name('mine')}"
+            "a study has the name of its folder, which must consist of small letters: write, for example, parley "
+            f"new study {out.with_name('mine')}"
         )
     out.mkdir()
     for path in (SKELETON / STUDY).iterdir():

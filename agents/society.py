@@ -255,7 +255,7 @@ def load_society(name: str = US) -> Society:
     where = f"{FILE} of {folder.name}"
     values = read_toml(folder / FILE)
     if PARTIES in values:
-        raise UserError(f"{where}: parties have their own files, {PARTIES}/<code>.toml (docs/societies.md)")
+        raise UserError(f"{where}: write each party into its own file, {PARTIES}/<code>.toml (docs/societies.md)")
     parties = {path.stem: read_party(path) for path in sorted((folder / PARTIES).glob("*.toml"))}
     debaters = values.get("debaters")
     two = (
@@ -298,9 +298,9 @@ def read_party(path: Path) -> Party:
     enhanced = require_section(values, "enhanced", about)
     party = build_from_table(Party, {**values, "positions": positions, "enhanced": enhanced}, about)
     if party.colour and not _COLOUR.fullmatch(party.colour):
-        raise UserError(f"colour in {about} must be written as #rrggbb, not {party.colour!r}")
+        raise UserError(f"colour in {about} is {party.colour!r}, but must be written as #rrggbb")
     if party.side is not None and not -1 <= party.side <= 1:
-        raise UserError(f"side in {about} must be from -1 (left) to 1 (right), not {party.side}")
+        raise UserError(f"side in {about} is {party.side}, but must be from -1 (left) to 1 (right)")
     if party.names or not isinstance(people, list):
         return party
     named = [str(entry["name"]) for entry in people if isinstance(entry, dict) and "name" in entry]

@@ -28,7 +28,7 @@ def word_list(language: Language) -> Path:
     """Return the file with a language's list of steering words. Errors: UserError if there is none."""
     if not has_list(language):
         raise UserError(
-            f"the language {language.code} has no list of steering words: add {LIST}.toml as English has it"
+            f"the language {language.code} has no list of steering words: add a file {LIST}.toml like that of English"
         )
     return _file(language)
 
@@ -43,8 +43,8 @@ def strike(persona: Persona, language: Language) -> str:
     left = [sentence for sentence in sentences_of(persona.backstory) if not _pattern(language).search(sentence)]
     if persona.backstory and not left:
         raise UserError(
-            f"steering=struck leaves nothing of {persona.name} of {persona.party}: "
-            "write a first sentence that says who the person is"
+            f"steering=struck deletes every sentence of the persona {persona.name} of {persona.party}: add a first "
+            "sentence that describes who the person is"
         )
     return " ".join(left)
 
@@ -57,5 +57,5 @@ def _file(language: Language) -> Path:
 def _pattern(language: Language) -> re.Pattern[str]:
     words = read_toml(word_list(language)).get("words")
     if not isinstance(words, list) or not words or not all(isinstance(word, str) and word.strip() for word in words):
-        raise UserError(f'{LIST}.toml of the language {language.code} needs words = ["...", ...]')
+        raise UserError(f'{LIST}.toml of the language {language.code} needs a list words = ["...", "..."]')
     return re.compile(rf"\b(?:{'|'.join(map(re.escape, words))})", re.IGNORECASE)

@@ -99,8 +99,8 @@ def load_taxonomy(language: Language, path: Path | None = None) -> Taxonomy:
     if not chosen.is_file() and path is None:
         languages = ", ".join(sorted(file.parent.name for file in LANGUAGES.glob(f"*/{FILE}")))
         raise UserError(
-            f"the language {language.code} has no {FILE} (languages that have one: {languages}): "
-            "copy that of English, translate it, and give it as --taxonomy FILE"
+            f"the language {language.code} has no {FILE} (languages that have one: {languages}): copy the English "
+            "file, translate it, and give it as --taxonomy FILE"
         )
     values = read_toml(chosen)
     if unknown := [key for key in values if key not in ("core", "branch")]:
@@ -119,21 +119,21 @@ def _core(values: Mapping[str, Any], path: Path) -> Iterator[CoreAttribute]:
     for number, entry in enumerate(values.get("core", ()), 1):
         where = f"[[core]] {number} of {path}"
         if VALUE not in str(entry.get("form", "")) or not entry.get("name"):
-            raise UserError(f"{where} needs a name, and a form with {VALUE} in it")
+            raise UserError(f"{where} needs the keys name and form, and the text of form must contain {VALUE}")
         if "values" in entry:
             listed = tuple(str(value) for value in entry["values"])
         elif {"low", "high"} <= set(entry) and entry["low"] <= entry["high"]:
             listed = tuple(str(value) for value in range(entry["low"], entry["high"] + 1))
         else:
-            raise UserError(f"{where} needs values, or low and high with low below high")
+            raise UserError(f"{where} needs a list `values`, or two numbers `low` and `high` with low below high")
         limits = {str(value): (int(span[0]), int(span[1])) for value, span in entry.get("ages", {}).items()}
         attribute = CoreAttribute(str(entry["name"]), str(entry["form"]), listed, limits)
         if unknown := [value for value in limits if value not in listed]:
             raise unknown_name(f"value in ages of {where}", unknown[0], listed)
         if limits and not ages:
-            raise UserError(f"{where} limits values to ages: write a core attribute named {AGE} before it")
+            raise UserError(f"{where} limits values to ages, so it needs a [[core]] attribute named {AGE} before it")
         if empty := [age for age in ages if not attribute.fitting(int(age))]:
-            raise UserError(f"{where} has no value for people of {empty[0]}: widen ages")
+            raise UserError(f"{where} has no value for people of age {empty[0]}: allow a value at this age in `ages`")
         if attribute.name == AGE:
             ages = [value for value in listed if value.isdigit()]
         yield attribute
@@ -143,7 +143,7 @@ def _leaves(values: Mapping[str, Any], path: Path) -> Iterator[Attribute]:
     for number, entry in enumerate(values.get("branch", ()), 1):
         where = f"[[branch]] {number} of {path}"
         if not entry.get("name") or not isinstance(entry.get("attributes"), dict):
-            raise UserError(f"{where} needs a name, closeness and a table of attributes")
+            raise UserError(f"{where} needs the keys name and closeness, and a table of attributes")
         if entry.get("closeness") not in SHARES:
             raise unknown_name(f"closeness in {where}", str(entry.get("closeness")), SHARES)
         yield from _walk(entry["attributes"], str(entry["name"]), entry["closeness"])

@@ -129,7 +129,7 @@ class Topic:
         """The proposition of its agreement probe. Errors: UserError if the probe has another form."""
         question, begin = self.probe("agreement").question, self.language.words("agree")
         if not question.startswith(begin):
-            raise UserError(f"topic {self.slug}: its agreement probe must begin with {begin!r} to be judged")
+            raise UserError(f"topic {self.slug} cannot be judged: its agreement probe must begin with {begin!r}")
         return question.removeprefix(begin).rstrip("?")
 
     def _stated(self, probe: Probe) -> str:
@@ -231,8 +231,8 @@ def topic_file(slug: str) -> Path:
     valid_names = [*topic_names(folder), *news_names(society)]
     if " " in name:
         raise UserError(
-            f"{name} is no topic: give a question that yes or no answers or a statement, with its ? or full stop, such as "
-            f'"Should cities ban cars from their centres?", or one of the names {", ".join(valid_names)}'
+            f'{name} is not a topic: give a yes-or-no question that ends with a question mark, such as "Should cities ban '
+            f'cars from their centres?", a statement that ends with a full stop, or one of the names {", ".join(valid_names)}'
         )
     raise unknown_name("topic" if society == US else f"topic of {society}", name, valid_names)
 
@@ -267,7 +267,7 @@ def load_topic(slug: str, language: str = "") -> Topic:
     all_scales = {**scales(society.language), **own_scales}
     probes = build_probes(require_section(values, "probes", where), all_scales, where, slug, society.language)
     if not probes:
-        raise UserError(f"topic {slug} lacks probes: a [probes.NAME] table for each survey question")
+        raise UserError(f"topic {slug} has no survey questions: write a table [probes.NAME] for each question")
     party_positions = {
         party: party_data.positions[path.stem]
         for party, party_data in society.parties.items()
@@ -276,7 +276,7 @@ def load_topic(slug: str, language: str = "") -> Topic:
     positions = party_positions | require_section(values, "positions", where)
     for party, position in positions.items():
         if not isinstance(position, str) or not position.strip():
-            raise UserError(f"positions of {where}: {party} must be a text such as 'a small problem', not {position!r}")
+            raise UserError(f"positions of {where}: {party} is {position!r}, not a text such as 'a small problem'")
     parts = {
         "slug": slug,
         "spoken": spoken,
@@ -299,8 +299,8 @@ def _derived(sentence: str, language: str) -> dict[str, Any]:
     usual = load_society(society).language
     if language not in ("", usual.code):
         raise UserError(
-            f"the topic {line!r} is in one language, and some people of this run speak {language}: write it to a file with "
-            "run.py new topic, and translate it there (docs/societies.md)"
+            f"the topic {line!r} is in one language, but some people of this run speak {language}: write the topic "
+            "to a file with run.py new topic, and translate it in that file (docs/societies.md)"
         )
     return derive_topic(line, usual)
 
@@ -309,8 +309,8 @@ def _translated(values: dict[str, Any], path: Path, slug: str, language: str) ->
     """Return the entries of a topic's file with those of another language, probe by probe. Errors: UserError without a file."""
     if not path.is_file():
         raise UserError(
-            f"the topic {slug} has no words in the language {language}, which some people of this run speak: write its title and "
-            f"its questions into {path} (keys as in {topic_file(slug).name})"
+            f"the topic {slug} is not translated into the language {language}, which some people of this run "
+            f"speak: write its title and its questions into {path}, with the keys of {topic_file(slug).name}"
         )
     translation = read_toml(path)
     probes = {

@@ -91,7 +91,7 @@ def traits_of(text: str, rng: random.Random) -> dict[str, str]:
         if level not in levels:
             raise unknown_name(f"level of {trait}", level, levels)
         if not equals or trait in chosen:
-            raise UserError(f"traits: write TRAIT=LEVEL, joined by +, each trait once, not {text!r}")
+            raise UserError(f"traits: {text!r} does not have the form TRAIT=LEVEL+TRAIT=LEVEL, or names a trait twice")
         chosen[trait] = level
     return chosen
 
@@ -112,7 +112,7 @@ def _roles(language: Language = ENGLISH) -> Mapping[str, Any]:
     for kind, needed in (("roles", {"part", "ask"}), ("arguments", {"ask"})):
         for name, entry in roles[kind].items():
             if not isinstance(entry, dict) or set(entry) != needed:
-                raise UserError(f"{name} in roles.toml needs {' and '.join(sorted(needed))}, and nothing else")
+                raise UserError(f"{name} in roles.toml must have exactly the keys {' and '.join(sorted(needed))}")
     return roles
 
 

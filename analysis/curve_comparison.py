@@ -44,7 +44,7 @@ def read_data(path: Path, ends: tuple[float, float] = ENDS) -> pd.DataFrame:
     """
     low, high = ends
     if not low < high:
-        raise UserError(f"--data-range must be LOW,HIGH with LOW below HIGH, such as -1,1, not {low:g},{high:g}")
+        raise UserError(f"--data-range is {low:g},{high:g}, but must be LOW,HIGH with LOW below HIGH, such as -1,1")
     columns = {"round": (1.0, MOST_ROUNDS), "sentiment": ends, "posts": (0.0, np.inf)}
     advice = "correct it, leave out the row, or give the scale of sentiment with --data-range"
     table = read_table(path, ("round", "sentiment"), "docs/networks.md", ends=columns, advice=advice)

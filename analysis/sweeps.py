@@ -252,7 +252,7 @@ def _check(
     if "seed" in {*varied, *fields}:
         raise UserError("a sweep takes its seeds from the argument seeds: parley.sweep(..., seeds=range(20))")
     if workers is not None and workers < 1:
-        raise UserError(f"workers must be at least 1, not {workers}")
+        raise UserError(f"workers is {workers}, but must be at least 1")
     for name, values, what in [("seeds", seeds, "seed"), *((f"vary {name}", varied[name], "value") for name in varied)]:
         if not values or len(set(values)) < len(values):
             raise UserError(f"{name}: {f'a {what} is given twice' if values else f'at least one {what} is needed'}")

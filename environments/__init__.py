@@ -49,5 +49,5 @@ ENVIRONMENTS = Registry(
 def environment_class(name: str) -> Any:
     """Return the dataclass of an environment. Errors: UserError if the name is unknown, or no text."""
     if not isinstance(name, str):
-        raise UserError(f"environment must be a name, such as round_table or ./mine.py:Mine, not {name!r}")
+        raise UserError(f"environment is {name!r}, but must be a name such as round_table or ./mine.py:Mine")
     return ENVIRONMENTS.find(name)

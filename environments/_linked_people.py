@@ -30,21 +30,21 @@ class LinkedPeople:
         if self.mix:
             self._check_mix()
         elif self.size < len(set(self.parties)):
-            raise ValueError(f"size must be at least {len(set(self.parties))}: one of each party")
+            raise ValueError(f"size must be at least {len(set(self.parties))}, because each party needs an agent")
         self._graph.fits(self.groups()[0].seats)
 
     def _check_mix(self) -> None:
         """Errors: ValueError or UserError if seats cannot be by the shares of the survey."""
         if self.survey is None or not self.survey.party or self.survey.opinion:
             raise ValueError(
-                "mix: the survey needs party=COLUMN and must not have opinion=COLUMN: agents state their own"
+                "mix: the survey needs party=COLUMN, but no opinion=COLUMN, because agents state their own opinions"
             )
         if self._graph.people if isinstance(self._graph, File) else ():
             raise ValueError("the nodes of the graph have parties: leave out mix, or remove the attribute party")
         shares = self.survey.read().shares
         if absent := sorted(set(shares).difference(seats_by_share(shares, self.size)), key=shares.__getitem__):
             raise ValueError(
-                f"{absent[-1]} has a share of {shares[absent[-1]]:.2g} in the survey, so it has no seat of {self.size}: "
+                f"{absent[-1]} has a share of {shares[absent[-1]]:.2g} in the survey, too small for one of {self.size} seats: "
                 "set a larger size, merge parties with names=(VALUE:NAME), or leave it out with missing=VALUE"
             )
 
@@ -84,7 +84,7 @@ class LinkedPeople:
             title, parties = self._graph.title, ",".join(dict.fromkeys(seats))
             if set(seats) != set(self.parties):
                 raise ValueError(
-                    f"the nodes of {title} are of {parties}, not {','.join(self.parties)}: set parties={parties}"
+                    f"the nodes of {title} have the parties {parties}, not {','.join(self.parties)}: set parties={parties}"
                 )
             if len(seats) != self.size:
                 raise ValueError(

@@ -126,7 +126,7 @@ class Hawkes:
         for phase, match in zip(self.phases, matches, strict=True):
             if match is None or int(match[1]) < 1 or float(match[2]) > 1e3:
                 raise ValueError(
-                    f"phases must be ROUND:RATE with rounds from 1, such as phases=(3:2,6:0), not {phase!r}"
+                    f"phases has {phase!r}, but needs ROUND:RATE with rounds counted from 1, such as phases=(3:2,6:0)"
                 )
         phases = sorted((int(match[1]), float(match[2])) for match in matches if match)
         if len({round_ for round_, _ in phases}) < len(phases):

@@ -175,7 +175,7 @@ def speaking_order(room: Room, order: Order) -> Sequence[int]:
         return room.reshuffle()
     if order == "fixed":
         return room.seated
-    raise ValueError(f"order {order!r} is none of {', '.join(get_args(Order))}")
+    raise ValueError(f"order is {order!r}, but must be one of {', '.join(get_args(Order))}")
 
 
 def seats_in_turn(parties: tuple[str, ...], size: int) -> tuple[str, ...]:
@@ -200,7 +200,7 @@ def in_range(low: float, high: float, **options: float) -> None:
     """Check that options are within [low, high]. Errors: ValueError, also for nan."""
     for name, value in options.items():
         if not low <= value <= high:
-            raise ValueError(f"{name} must be from {low:g} to {high:g}, not {value:g}")
+            raise ValueError(f"{name} is {value:g}, but must be between {low:g} and {high:g}")
 
 
 def seats_by_share(shares: Mapping[str, float], size: int) -> tuple[str, ...]:

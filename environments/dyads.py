@@ -35,7 +35,7 @@ class Dyads:
 
     def __post_init__(self) -> None:
         if not self.seats or len(self.seats) % 2:
-            raise ValueError("seats must name an even number of people: they talk two by two")
+            raise ValueError("seats must name an even number of people, because they talk in pairs")
         if self.exchanges < 1:
             raise ValueError("exchanges must be at least 1")
 

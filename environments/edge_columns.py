@@ -64,7 +64,7 @@ def read_parquet(content: bytes, file: str, directed: bool, columns: Sequence[st
         parquet = pq.ParquetFile(io.BytesIO(content))
         groups = [parquet.metadata.row_group(number) for number in range(parquet.num_row_groups)]
         if max(parquet.metadata.num_rows, sum(group.total_byte_size for group in groups)) > most:
-            raise ValueError(f"it unpacks to more than {most:,} bytes or rows, {RATIO} times its size")
+            raise ValueError(f"it has more than {most:,} bytes or rows when unpacked, {RATIO} times its size")
         text = TableText(file, parquet.schema_arrow.names, ",", b"", 1)
         names = _given(text, b"", columns)[1] if columns else _recognised(text)
         _refuse_twice(names)
@@ -79,7 +79,7 @@ def _refuse_twice(names: Mapping[str, str]) -> None:
     """Errors: ValueError if two columns are the same of a link. names: what each column is."""
     if twice := [ours for ours in names.values() if list(names.values()).count(ours) > 1]:
         raise ValueError(
-            f"two columns are {twice[0]}: remove one, or name the right one with columns=(THEIRS:{twice[0]})"
+            f"two columns are called {twice[0]}: remove one, or choose one with columns=(THEIRS:{twice[0]})"
         )
 
 
@@ -102,16 +102,16 @@ def _recognised(text: TableText) -> dict[str, str]:
     """Return what each column is, by its name. Errors: ValueError for a column that is nothing of a link."""
     names = {name: SAME.get(name.lower(), name.lower()) for name in text.names if name.lower() not in LEFT_OUT}
     if len(names) < len([name for name in text.names if name.lower() not in LEFT_OUT]):
-        raise ValueError("a column is named twice")
+        raise ValueError("a column is named twice: name each column once")
     if not {SOURCE, TARGET} <= set(names.values()):
         raise ValueError(
-            "its first line must name the columns, such as source,target,weight: add columns=(THEIRS:source,THEIRS:target) "
-            "with the names in the file, or columns=(1:source,2:target) if it has no header"
+            "its first line must name the columns, such as source,target,weight. For other names, add "
+            "columns=(THEIRS:source,THEIRS:target); for a file without a header, add columns=(1:source,2:target)"
         )
     if wrong := [name for name, ours in names.items() if ours not in (*COLUMNS, TYPE)]:
         raise ValueError(
-            f"unknown column {wrong[0]!r}: known are {', '.join(COLUMNS)}; rename or remove it, or say with "
-            "columns=(THEIRS:OURS) which columns to read"
+            f"unknown column {wrong[0]!r}. Parley reads the columns {', '.join(COLUMNS)}: rename or remove this "
+            "column, or choose the columns with columns=(THEIRS:OURS)"
         )
     return names
 
@@ -122,7 +122,7 @@ def _given(text: TableText, content: bytes, columns: Sequence[str]) -> tuple[Tab
     if wrong := [ours for ours in names.values() if ours not in OURS]:
         raise unknown_name(f"column in columns=({','.join(columns)})", wrong[0], OURS)
     if not {SOURCE, TARGET} <= set(names.values()):
-        raise ValueError("columns must name source and target: columns=(THEIRS:source,THEIRS:target)")
+        raise ValueError("columns must name the columns for source and target, as in columns=(from:source,to:target)")
     if all(name.isdecimal() for name in names):
         places = [str(place) for place in range(1, len(text.names) + 1)]
         text = TableText(text.file, places, text.mark, utf8(content, text.file), 1)
@@ -136,7 +136,7 @@ def _is_directed(kinds: pa.ChunkedArray) -> bool:
     words = pc.unique(pc.utf8_lower(kinds)).to_pylist()
     if len(words) > 1 or words[0] not in ("directed", "undirected"):
         shown = ", ".join(str(word) for word in words)
-        raise ValueError(f"the column Type must be Directed in all rows or Undirected in all rows, not {shown}")
+        raise ValueError(f"the column Type is {shown}, but must be Directed in all rows or Undirected in all rows")
     return bool(words[0] == "directed")
 
 
@@ -145,7 +145,7 @@ def _with_signs(table: EdgeTable) -> EdgeTable:
     columns = dict(table.columns)
     rating = columns.pop(RATING)
     if (rating == 0).any():
-        raise ValueError("a link has the rating 0, which is neither for nor against: remove this link")
+        raise ValueError("a link has the rating 0, which is neither positive nor negative: remove this link")
     return replace(table, columns={**columns, WEIGHT: np.abs(rating), SIGN: np.sign(rating)})
 
 

@@ -129,7 +129,7 @@ def read_lines(content: bytes, directed: bool) -> EdgeTable:
     if first[:2] == [SOURCE, TARGET]:
         return _read_plain(content.partition(b"\n")[2], first, directed)
     if not first:
-        raise ValueError("it has no links: write two names a line")
+        raise ValueError("it has no links: write two names in each line, such as ann bob")
     if len(first) == 1:
         raise ValueError(f"its first line, {first[0][:40]!r}, is not two names with a space between them")
     if len(first) > 3:
@@ -141,9 +141,11 @@ def read_lines(content: bytes, directed: bool) -> EdgeTable:
 
 def _read_plain(content: bytes, names: list[str], directed: bool) -> EdgeTable:
     if wrong := [name for name in names if name not in COLUMNS]:
-        raise ValueError(f"unknown column {wrong[0]!r}: known are {', '.join(COLUMNS)}; rename or remove it")
+        raise ValueError(
+            f"unknown column {wrong[0]!r} (Parley reads {', '.join(COLUMNS)}): rename or remove the column"
+        )
     if len(set(names)) < len(names):
-        raise ValueError("a column is named twice")
+        raise ValueError("a column is named twice: name each column once")
     try:
         columns = _read_arrow(content, " ", len(names), range(len(names)), quotes=False)
     except pa.ArrowInvalid as error:
@@ -264,13 +266,13 @@ def read_npz(content: bytes) -> EdgeTable:
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             if (size := sum(member.file_size for member in archive.infolist())) > most:
-                raise ValueError(f"it unpacks to {size:,} bytes, more than {RATIO} times its size")
+                raise ValueError(f"it has {size:,} bytes when unpacked, more than {RATIO} times its size")
         matrix = sparse.load_npz(io.BytesIO(content))
         if max(matrix.shape) > max(MOST_NODES, len(content)):
             raise ValueError(f"it has {max(matrix.shape):,} rows or columns, far more than so small a file can link")
         return table_of_array(matrix)
     except (ValueError, TypeError, OSError, KeyError, zipfile.BadZipFile, zlib.error, EOFError, MemoryError) as error:
-        raise ValueError(f"it is not a matrix of scipy.sparse.save_npz: {error}") from error
+        raise ValueError(f"it is not a matrix that scipy.sparse.save_npz wrote: {error}") from error
 
 
 def table_of_array(array: Any) -> EdgeTable:
@@ -278,13 +280,13 @@ def table_of_array(array: Any) -> EdgeTable:
     matrix = sparse.coo_array(array)
     rows, columns = matrix.shape
     if rows != columns:
-        raise ValueError(f"its matrix has {rows:,} rows and {columns:,} columns: it must be square")
+        raise ValueError(f"its matrix has {rows:,} rows and {columns:,} columns, but both numbers must be equal")
     matrix.sum_duplicates()
     values = matrix.data.astype(np.float64)
     there = values != 0
     ends = np.stack([place[there] for place in matrix.coords]).astype(np.int32)
     if (ends[0] == ends[1]).any():
-        raise ValueError("a node is linked with itself: call setdiag(0) before you save the matrix")
+        raise ValueError("a node is linked with itself: call setdiag(0) on the matrix before you save it")
     weights, attributes = np.abs(values[there]), dict[str, Floats]()
     if not (weights == 1).all():
         attributes[WEIGHT] = weights

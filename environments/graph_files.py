@@ -137,7 +137,7 @@ def read_table(path: str, directed: bool = False, columns: Sequence[str] = ()) -
 
 def _table(content: bytes, ending: str, file: str, directed: bool, columns: Sequence[str]) -> EdgeTable:
     if columns and ending not in (".csv", ".tsv", ".parquet"):
-        raise ValueError("columns=(THEIRS:OURS) is for tables (.csv, .tsv, .parquet): leave it out")
+        raise ValueError("columns=(THEIRS:OURS) only works with tables (.csv, .tsv, .parquet): leave it out")
     if ending == ".parquet":
         return read_parquet(content, file, directed, columns)
     if ending == ".npz":
@@ -182,7 +182,7 @@ def _with_attributes(content: bytes, ending: str, file: str, directed: bool) -> 
         return _read_gml(utf8(content, file).decode())
     if ending in PLAIN:
         return nx.parse_edgelist(utf8(content, file).decode().splitlines(), create_using=kind)
-    raise ValueError(f"unknown ending {ending}: known are {', '.join(filter(None, ENDINGS))}, also with .gz or .bz2")
+    raise ValueError(f"unknown ending {ending}: use {', '.join(filter(None, ENDINGS))}, also with .gz or .bz2")
 
 
 def _read_pajek(text: str) -> nx.Graph:
@@ -219,7 +219,7 @@ def read_nodes(path: str) -> dict[str, dict[str, Any]]:
     """
     content, ending = unpacked(path)
     if ending not in (".csv", ".tsv"):
-        raise ValueError(f"{path} must end in .csv or .tsv: it is a table with the column node")
+        raise ValueError(f"{path} must be a table with the column `node`, so its name must end in .csv or .tsv")
     try:
         rows = _node_rows(content, path)
     except ValueError as error:
@@ -239,7 +239,7 @@ def _node_rows(content: bytes, file: str) -> list[dict[str, Any]]:
         raise ValueError(f"a column is named twice: remove one {twice[0]}")
     rows: list[dict[str, Any]] = read_texts(text._replace(names=names), [name for name in names if name]).to_pylist()
     if not all(row[NODE] for row in rows):
-        raise ValueError("it has a line without a node: name it or remove the line")
+        raise ValueError("a line has no value in the column `node`: write the name of the node, or remove the line")
     _refuse_duplicates(row[NODE] for row in rows)
     check_texts(text for row in rows for text in row.values())
     return rows
@@ -259,7 +259,7 @@ def number(text: str) -> float | int | str:
 def check_graph(graph: nx.Graph) -> None:
     """Errors: ValueError on a graph that cannot be a network of people, or that no graph file can hold."""
     if not len(graph):
-        raise ValueError("it has no nodes: give a graph with a node for each person")
+        raise ValueError("it has no nodes, but it needs a node for each person")
     if loops := list(nx.selfloop_edges(graph)):
         raise ValueError(f"{loops[0][0]} is linked with itself: remove this link")
     attributes = [data for *_, data in (*graph.nodes(data=True), *graph.edges(data=True))]
@@ -272,7 +272,9 @@ def check_texts(values: Iterable[Any]) -> None:
     """Errors: ValueError on a text with a character that no graph file can hold."""
     for text in values:
         if isinstance(text, str) and (match := UNWRITABLE.search(text)):
-            raise ValueError(f"{text[:40]!r} has the character {match[0]!r}, which no graph file can hold: remove it")
+            raise ValueError(
+                f"{text[:40]!r} has the character {match[0]!r}, which graph files cannot contain: remove it"
+            )
 
 
 def _check_attitudes(graph: nx.Graph) -> None:

@@ -127,7 +127,7 @@ class Ring(Graph):
 
     def __post_init__(self) -> None:
         if self.degree < 2 or self.degree % 2:
-            raise ValueError(f"degree must be an even number of at least 2, not {self.degree}")
+            raise ValueError(f"degree is {self.degree}, but must be an even number of at least 2")
 
     def fits(self, seats: tuple[str, ...]) -> None:
         _check_degree(self.degree, seats)
@@ -173,7 +173,7 @@ class ScaleFree(Graph):
 
     def __post_init__(self) -> None:
         if self.links < 1:
-            raise ValueError(f"links must be at least 1, not {self.links}")
+            raise ValueError(f"links is {self.links}, but must be at least 1")
 
     def fits(self, seats: tuple[str, ...]) -> None:
         if self.links >= len(seats):
@@ -251,8 +251,8 @@ class Blocks(Graph):
     def fits(self, seats: tuple[str, ...]) -> None:
         if any(chance > 1 for row in self.chances(Counter(seats)) for chance in row):
             raise ValueError(
-                f"{len(seats)} agents, most links of each within its party, cannot have a degree of {self.degree:g}: "
-                "name a smaller degree in the graph, as in graph=blocks,degree=2, or a larger size"
+                f"each of {len(seats)} agents cannot have {self.degree:g} links, most of them within its party: "
+                "set a smaller degree of the graph, as in graph=blocks,degree=2, or a larger size"
             )
 
     def build(self, seats: tuple[str, ...], rng: random.Random) -> nx.Graph:
@@ -368,7 +368,7 @@ class File(Graph):
         """Return the graph of the file; do not change it. Errors: ValueError."""
         with _graph_errors(self.path):
             if self.is_mapped:
-                raise ValueError("a mapped graph is for populations: give the table of links without mapped=true")
+                raise ValueError("mapped=true only works in populations: give the table of links without mapped=true")
             return _read(self, tuple(map(_stamp, self.files)))
 
     def table(self) -> EdgeTable | None:
@@ -387,7 +387,7 @@ class File(Graph):
 
 def _check_degree(degree: float, seats: tuple[str, ...]) -> None:
     if degree > len(seats) - 1:
-        raise ValueError(f"among {len(seats)} agents, each cannot have {degree:g} neighbours: give a smaller degree")
+        raise ValueError(f"each of {len(seats)} agents cannot have {degree:g} neighbours: set a smaller degree")
 
 
 def _random_links(

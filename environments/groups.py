@@ -32,7 +32,7 @@ class Groups:
         if self.size < 1 or not self.parties:
             raise ValueError("groups need at least one party (parties) and at least one agent per party (size=1)")
         if len(set(self.parties)) < len(self.parties):
-            raise ValueError("parties must name each party once: two groups cannot have the same name")
+            raise ValueError("parties must name each party once, because two groups cannot have the same name")
 
     def groups(self) -> tuple[Group, ...]:
         return tuple(self._group(party, arm) for arm in ARMS[self.default_agent] for party in self.parties)

@@ -100,7 +100,7 @@ def spells_of(data: Mapping[str, Any]) -> tuple[Spell, ...]:
     if isinstance(spells, str):
         matches = [SPELL.fullmatch(text) for text in spells.split()]
         if not matches or not all(matches):
-            raise ValueError(f"spells must be periods such as 1-2 5-, not {spells!r}")
+            raise ValueError(f"spells is {spells!r}, but must be periods such as 1-2 5-")
         spells = [match.groups() for match in matches if match]
     return _union(_spell(start, end) for start, end in spells)
 
@@ -122,7 +122,7 @@ def _round(name: str, value: Any) -> int | None:
     except (TypeError, ValueError):
         number = math.nan
     if not (number >= 0 and number.is_integer()):
-        raise ValueError(f"{name} must be a round, a whole number of at least 0, not {value!r}")
+        raise ValueError(f"{name} is {value!r}, but must be the number of a round, a whole number of at least 0")
     return int(number)
 
 
@@ -178,6 +178,6 @@ def _check_numbers(links: list[dict[str, Any]]) -> None:
 def _check_number(name: str, value: Any) -> None:
     number = isinstance(value, Real) and not isinstance(value, bool)
     if name == WEIGHT and not (number and 0 < value < math.inf):
-        raise ValueError(f"it has the weight {value!r}, which is no number above 0 (sign=-1 marks a hostile link)")
+        raise ValueError(f"its weight is {value!r}, but must be a number above 0 (sign=-1 marks a hostile link)")
     if name == SIGN and not (number and value in (1, -1)):
-        raise ValueError(f"it has the sign {value!r}, which is neither 1 nor -1")
+        raise ValueError(f"its sign is {value!r}, but must be 1 or -1")

@@ -68,10 +68,10 @@ def mapped_table(path: str, directed: bool = False, columns: Sequence[str] = ())
         table = read_table(path, directed, columns)
         if table is None:
             raise ValueError(
-                "mapped=true is for tables of links and matrices (.csv, .tsv, .parquet, .txt, .npz): leave it out"
+                "mapped=true only works with tables of links and matrices (.csv, .tsv, .parquet, .txt, .npz): leave it out"
             )
         if table.temporal:
-            raise ValueError("links have rounds (start, end), which a mapped graph cannot hold: leave out mapped=true")
+            raise ValueError("links have rounds (columns start and end), which mapped=true cannot read: leave it out")
         save_graph(table.array(), folder, table.names, source)
     return open_graph(folder)
 

@@ -31,11 +31,11 @@ class Mediated:
 
     def __post_init__(self) -> None:
         if not self.parties or len(set(self.parties)) < len(self.parties):
-            raise ValueError("parties must name at least one party, each once")
+            raise ValueError("parties must name at least one party, and each party only once")
         if min((self.size, *self.sizes)) < 2:
             raise ValueError("size must be at least 2, because a group needs two people to deliberate")
         if len(set(self.sizes)) < len(self.sizes):
-            raise ValueError("sizes must name each size once, as in sizes=3,4,5")
+            raise ValueError("sizes must name each size only once, as in sizes=3,4,5")
 
     def groups(self) -> tuple[Group, ...]:
         return tuple(group for size in self.sizes or (self.size,) for group in self._groups(size))

@@ -53,8 +53,8 @@ class Network(LinkedPeople):
         self.check_people()
         if self.rewiring != "none" and self._graph.changing:
             raise ValueError(
-                "links of the graph have a start or an end, so they change as the graph says: leave out rewiring, "
-                "or remove start and end"
+                "rewiring cannot be used, because links of the graph begin or end in given rounds: leave out "
+                "rewiring, or remove the columns start and end"
             )
 
     @property

@@ -46,7 +46,7 @@ class Place(ABC):
     def __post_init__(self) -> None:
         in_range(0, 1, share=self.share)
         if not self.share:
-            raise ValueError("share must be above 0: leave the place out instead")
+            raise ValueError("share is 0, so nobody is in this place: leave the place out")
 
     @property
     def kind(self) -> str:

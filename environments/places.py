@@ -47,7 +47,7 @@ class Stage:
         in_range(0, 1e6, rounds=self.rounds)
         in_range(0, 0.95, away=self.away)
         if len(self.linked) > 1:
-            raise ValueError(f"a stage has room for one network or medium, not for {' and '.join(self.linked)}")
+            raise ValueError(f"a stage can have one network or medium, not {' and '.join(self.linked)}")
 
     @cached_property
     def places(self) -> tuple[Place, ...]:
@@ -99,13 +99,13 @@ class Places:
         in_range(0, MOST, size=self.size)
         if self.size < max(2, len(set(self.parties))):
             raise ValueError(
-                f"size must be at least {max(2, len(set(self.parties)))}: one of each party, and two in all"
+                f"size must be at least {max(2, len(set(self.parties)))}: two agents, and at least one of each party"
             )
         for number, stage in enumerate(self.stages, 1):
             present = self.size - round(stage.away * self.size)
             if present < FEWEST:
                 raise ValueError(
-                    f"with away={stage.away:g} no one is left to talk in stage {number}: set a smaller share"
+                    f"with away={stage.away:g}, stage {number} has no one left who talks: set a smaller share"
                 )
             for place in stage.places:
                 self._check_place(number, place, present)

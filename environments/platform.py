@@ -62,9 +62,9 @@ class Platform(LinkedPeople):
 
     def __post_init__(self) -> None:
         if len(set(self.acts)) < 2 or NOTHING not in self.acts:
-            raise ValueError(f"acts must be {NOTHING} and at least one more, such as acts=post,like,{NOTHING}")
+            raise ValueError(f"acts must have {NOTHING} and another act, such as acts=post,like,{NOTHING}")
         if len(set(self.conditions)) < len(self.conditions):
-            raise ValueError("against must name other recommenders than recommender, each once")
+            raise ValueError("against must name recommenders that differ from `recommender`, and each only once")
         for name in self.conditions:
             RECOMMENDERS.get(name)
         in_range(1, 1e6, length=self.length, lasting=self.lasting, pool=self.pool)

@@ -58,19 +58,19 @@ def read_margins(path: str) -> Margins:
     shares = read.numbers(table["share"], "share", f"share in {path}").tolist()
     for variable, value, share in zip(table["variable"].to_pylist(), table["value"].to_pylist(), shares, strict=True):
         if not 0 < share <= 1:
-            raise ValueError(f"{path}: the share of {variable} {value} must be above 0 and at most 1, not {share:g}")
+            raise ValueError(f"{path}: the share of {variable} {value} is {share:g}, but must be above 0 and at most 1")
         if value in margins.setdefault(variable, {}):
             raise ValueError(f"{path} has two shares of {variable} {value}: keep one")
         margins[variable][value] = share
     if not margins:
-        raise ValueError(f"{path} has no line below the names of its columns")
+        raise ValueError(f"{path} has no rows below its header: add a row for each value of each variable")
     return {variable: _sum_to_one(path, variable, values) for variable, values in margins.items()}
 
 
 def _sum_to_one(path: str, variable: str, shares: Mapping[str, float]) -> dict[str, float]:
     total = sum(shares.values())
     if abs(total - 1) > ROUNDING:
-        raise ValueError(f"{path}: the shares of {variable} sum to {total:.4g}, but must sum to 1")
+        raise ValueError(f"{path}: the shares of {variable} add up to {total:.4g}, but must add up to 1")
     return {value: share / total for value, share in shares.items()}
 
 
@@ -99,8 +99,8 @@ def _places(texts: pa.ChunkedArray, variable: str, values: list[str]) -> Codes:
     if positions.null_count:
         stranger = pc.filter(texts, pc.is_null(positions))[0].as_py()
         raise ValueError(
-            f"{variable} has the value {stranger!r}, but the margins give no share of it: add its share, "
-            f"or leave these respondents out with missing={stranger}"
+            f"{variable} has the value {stranger!r}, but the margins have no share for it: add this share, or "
+            f"leave these respondents out with missing={stranger}"
         )
     places = np.asarray(positions.to_numpy(), dtype=np.int64)
     if empty := [
@@ -144,11 +144,11 @@ def rake(weights: Floats, codes: Sequence[Codes], shares: Sequence[Floats]) -> F
     factors = _factors(before, design, wanted) if _is_possible(before, design, wanted) else np.zeros(len(before))
     if np.min(factors) < LEAST:
         raise ValueError(
-            "no weights above 0 meet all margins at once, because of which values the respondents have together: "
-            "leave out a variable, or merge values"
+            "no weights above 0 reach all margins at once, because some combinations of values do not occur among "
+            "the respondents: leave out a variable, or merge values"
         )
     if (miss := np.abs(design @ (before * factors) - wanted).max()) > TOLERANCE:
-        raise ValueError(f"raking did not converge: a margin is missed by {miss:.2g}; merge rare values")
+        raise ValueError(f"raking did not converge (a share misses its margin by {miss:.2g}): merge rare values")
     raked: Floats = even * factors[members]
     raked /= raked.mean()
     return raked

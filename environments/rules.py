@@ -192,7 +192,7 @@ class Posts(Rule):
         in_range(self.near, 10, far=self.far)
         if self.recommender.everyone:
             raise ValueError(
-                f"feed={self.feed} shows posts of strangers, and environment network has none: choose another"
+                f"feed={self.feed} shows posts of strangers, but agents in `network` read only neighbours: choose another feed"
             )
 
     @property

@@ -26,8 +26,8 @@ def open_feed(spec: str) -> PopulationFeed | None:
     """Return the feed of a spec; None without one. Errors: UserError if a name, option or value is wrong."""
     if spec.split(",")[0] == "affinity":
         raise UserError(
-            "feed affinity ranks authors by all earlier votes of each reader, which a population does not keep: choose "
-            f"{', '.join(FEEDS.builtin())}"
+            "the feed `affinity` needs all earlier votes of each reader, which a population does not store: choose "
+            f"one of {', '.join(FEEDS.builtin())}"
         )
     feed: PopulationFeed | None = FEEDS.open(spec) if spec else None
     return feed

@@ -52,7 +52,7 @@ def small_world(size: int, degree: float, rewired: float, generator: np.random.G
     linked with everyone, it gets another first end. The number of links stays n degree / 2.
     """
     if not 0 <= rewired <= 1:
-        raise ValueError(f"rewired must be from 0 to 1, not {rewired:g}")
+        raise ValueError(f"rewired is {rewired:g}, but must be between 0 and 1")
     _check(size, degree, size // 2)
     sources, targets = _lattice(size, degree)
     moved = generator.random(len(sources)) < rewired
@@ -80,7 +80,7 @@ def blocks(membership: Codes, degree: float, homophily: float, generator: np.ran
     chance, and so has every pair across.
     """
     if not 0 <= homophily <= 1:
-        raise ValueError(f"homophily must be from 0 to 1, not {homophily:g}")
+        raise ValueError(f"homophily is {homophily:g}, but must be between 0 and 1")
     size, sizes = len(membership), np.bincount(membership)
     _check(size, degree, size - 1)
     pairs_within = int((sizes * (sizes - 1) // 2).sum())
@@ -153,19 +153,19 @@ def _lattice(size: int, degree: float) -> tuple[Codes, Codes]:
 
 def _check_even(degree: float) -> None:
     if degree != int(degree) or degree % 2 or degree < 2:
-        raise ValueError(f"this graph needs an even degree of 2 or more, not {degree:g}")
+        raise ValueError(f"degree is {degree:g}, but in this graph it must be an even number of 2 or more")
 
 
 def _check(size: int, degree: float, most: int) -> None:
     if not 0 <= degree <= most:
         raise ValueError(
-            f"{size:,} people cannot have {degree:g} neighbours each in this graph: at most {max(most, 0):,}"
+            f"each of {size:,} people can have at most {max(most, 0):,} neighbours in this graph, not {degree:g}"
         )
 
 
 def _refuse_large(size: int) -> None:
     if size > MOST:
-        raise ValueError(f"{size:,} nodes: this graph is built by networkx, up to {MOST:,}")
+        raise ValueError(f"this graph can have at most {MOST:,} nodes, not {size:,}: choose another graph")
 
 
 def _encode(first: Codes, other: Codes, size: int) -> Codes:

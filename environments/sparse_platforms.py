@@ -64,8 +64,8 @@ def open_platform(spec: str) -> PopulationPlatform | None:
     name = spec.split(",")[0]
     if name in RECOMMENDERS.builtin() and name not in PLATFORMS:
         raise UserError(
-            f"platform {name}: a population has no words, and keeps no votes of each reader on each author: choose "
-            f"{', '.join(PLATFORMS.builtin())}"
+            f"platform {name} does not work in a population, because people there write no texts, and the votes of "
+            f"each reader on each author are not stored: choose one of {', '.join(PLATFORMS.builtin())}"
         )
     platform: PopulationPlatform | None = PLATFORMS.open(spec) if spec else None
     return platform
@@ -94,9 +94,9 @@ class PopulationPlatform(ABC):
         in_range(1, 1e6, length=self.length, lasting=self.lasting)
         in_range(-20, 20, homophily=self.homophily or 0.0, herd=self.herd or 0.0)
         if "search" in self.acts:
-            raise ValueError("people of a population have no words, so acts cannot have search")
+            raise ValueError("people of a population write no texts, so acts cannot have search")
         if len(set(self.acts)) < 2 or NOTHING not in self.acts:
-            raise ValueError(f"acts must be {NOTHING} and at least one more, such as acts=(post,like,{NOTHING})")
+            raise ValueError(f"acts must have {NOTHING} and another act, such as acts=(post,like,{NOTHING})")
         if not hasattr(ACTIVATION.get(self.activation), "chances"):
             raise ValueError("activation must be every, poisson or clock in a population")
 

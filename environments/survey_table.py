@@ -65,13 +65,13 @@ class Survey:
     def __post_init__(self) -> None:
         sizes = {len(self.low), len(self.high)}
         if self.opinion and not sizes <= {1, len(self.opinion)}:
-            raise ValueError("give the answers that mean 0 and 10, for all opinions or for each: low=1,high=7")
+            raise ValueError("give the answers that mean 0 and 10 (low=1,high=7), once or for each opinion")
         if any(low == high for low, high in self.scales.values()):
-            raise ValueError("low and high must differ")
+            raise ValueError("low and high must be two different numbers")
         if len(set(self.opinion)) < len(self.opinion):
             raise ValueError("opinion names a column twice")
         if self.variant and not self.party:
-            raise ValueError("variant needs party, the column with parties")
+            raise ValueError("variant only works with the column of the parties: add party=COLUMN")
 
     @property
     def scales(self) -> dict[str, tuple[float, float]]:
@@ -191,7 +191,7 @@ def _complete(answers: pa.Table, weights: Floats, weight: str) -> tuple[NDArray[
     Errors: ValueError for a weight that cannot be, and if no respondent is left.
     """
     if len(wrong := weights[(weights < 0) | np.isinf(weights)]):
-        raise ValueError(f"the {weight} {wrong[0]:g} is no weight: weights must be numbers of 0 or more")
+        raise ValueError(f"the {weight} is {wrong[0]:g} in one row, but a weight must be a number of 0 or more")
     lacking = {f"no answer to {name}": answers[name].is_null().to_numpy() for name in answers.column_names}
     lacking |= {f"no {weight}": np.isnan(weights), f"{weight} 0": weights == 0}
     there, left_out = np.ones(len(weights), dtype=bool), dict[str, int]()
@@ -240,7 +240,7 @@ def _named(texts: pa.Array, column: str, option: str, entries: Sequence[str]) ->
     unrenamed = [name for value, name in names.items() if value not in given]
     for value, name in names.items():
         if option == "names" and not (PARTY.fullmatch(name) if value in given else name.isidentifier()):
-            raise ValueError(f"the value {value!r} of {column} is no name of a party: add names=({value}:NAME)")
+            raise ValueError(f"the value {value!r} of {column} cannot name a party: add names=({value}:NAME)")
         if value not in given and unrenamed.count(name) > 1:
             raise ValueError(f"two values of {column} would be called {name}: add {option}=({value}:NAME)")
     return pa.array([names[value] for value in values], pa.string()).take(encoded.indices)

@@ -48,7 +48,7 @@ def read_columns(path: str, wanted: Sequence[str]) -> TextColumns:
         return TextColumns(pa.table({name: _plain(given.texts(name)) for name in wanted}), None)
     content, ending = unpacked(path)
     if ending not in TABLES:
-        raise ValueError(f"{path} must end in {', '.join((*TABLES, *READERS))}, or in .csv.gz")
+        raise ValueError(f"the name {path} must end in {', '.join((*TABLES, *READERS))} or .csv.gz")
     text = table_text(content, path, wanted)
     for name in wanted:
         if name not in text.names:

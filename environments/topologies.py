@@ -28,13 +28,13 @@ def with_places(settings: Mapping[str, Any]) -> Mapping[str, Any]:
     """
     words = [word for word in (TOPOLOGY, STAGE) if word in settings]
     if len(words) > 1:
-        raise UserError(f"give {TOPOLOGY}, or [[{STAGE}]] for each stage, not both")
+        raise UserError(f"{TOPOLOGY} and [[{STAGE}]] cannot be used together: leave one out")
     if not words:
         return settings
     rest = {key: value for key, value in settings.items() if key != words[0]}
     given = rest.get("environment", PLACES)
     if given != PLACES and TOPOLOGY not in {option.name for option in fields(environment_class(given))}:
-        raise UserError(f"{words[0]} is about several places: leave out environment={given}")
+        raise UserError(f"{words[0]} already sets the places: leave out environment={given}")
     return {**rest, "environment": given, TOPOLOGY: topology_text(settings[words[0]])}
 
 
@@ -56,7 +56,7 @@ def topology_text(value: Any) -> str:
         return value
     stages = [value] if isinstance(value, Mapping) else value
     if not isinstance(stages, list | tuple) or not stages:
-        raise UserError(f'topology must be a text such as "rooms > network", or a list of stages, not {value!r}')
+        raise UserError(f'topology is {value!r}, but must be a text such as "rooms > network", or a list of stages')
     return f" {THEN} ".join(map(_stage_text, stages))
 
 
@@ -65,7 +65,7 @@ def _stage_text(value: Any) -> str:
     if isinstance(value, str):
         return value.strip()
     if not isinstance(value, Mapping):
-        raise UserError(f"a stage must be a text or a table, not {value!r}")
+        raise UserError(f"the stage {value!r} must be a text or a table")
     if not set(value) & set(FIELDS):
         value = {"topology": value}
     if unknown := [key for key in value if key not in FIELDS]:
@@ -74,7 +74,7 @@ def _stage_text(value: Any) -> str:
     text = _places_text(places) if isinstance(places, Mapping) else str(places).strip()
     if len(split_outside(text, THEN)) > 1 or "[" in text:
         raise UserError(
-            f"the topology of a stage has its places alone: write a stage of its own for each part of {text!r}"
+            f"the topology of one stage cannot contain several stages: write a separate stage for each part of {text!r}"
         )
     options = {str(name): _value_text(option) for name, option in value.items() if name != "topology"}
     return f"{text} [{write_spec('', '', options).removeprefix(',')}]" if options else text
@@ -124,13 +124,13 @@ def _stage_table(text: str) -> dict[str, str]:
     options: dict[str, str] = {}
     if text.endswith("]") != ("[" in text) or text.count("]") > text.count("["):
         raise UserError(
-            f"{text}: write the fields of a stage behind its places in one pair of brackets, as in rooms [rounds=2]"
+            f"{text}: write the settings of a stage behind its places, in one pair of brackets, as in rooms [rounds=2]"
         )
     if text.endswith("]"):
         text, *inside = split_outside(text[:-1], "[")
         if len(inside) != 1 or len(split_outside(inside[0], "]")) > 1:
             raise UserError(
-                f"{text}: write the fields of a stage in one pair of brackets, as in [rounds=2, topic=racism]"
+                f"{text}: write the settings of a stage in one pair of brackets, as in [rounds=2, topic=racism]"
             )
         options = dict(parse_spec(f"stage,{inside[0]}").options)
     if unknown := [key for key in options if key not in FIELDS[1:]]:

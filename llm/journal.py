@@ -177,7 +177,7 @@ class Journal(Wrapper):
         before = self._run("SELECT value FROM meta WHERE name = 'identity' AND EXISTS (SELECT 1 FROM outcomes)")
         if before and before[0][0] != self._identity:
             notify(
-                f"{self.path} has replies of another model, or of another version of it: every question is asked again"
+                f"{self.path} has replies of another model, or of another version of it, so Parley asks every question again"
             )
 
     def complete(self, requests: Sequence[Request]) -> list[Reply]:
@@ -266,8 +266,8 @@ class Journal(Wrapper):
             problem = f"was removed ({error.strerror})"
         if problem:
             raise UserError(
-                f"the journal {self.path} {problem}, so the run stopped. Up to {self.asked + rows:,} replies of this "
-                "start are lost unless you have a copy of the file: restore the file, or start again with another --out"
+                f"the journal {self.path} {problem}, so the run stopped. Up to {self.asked + rows:,} replies since this start "
+                "are lost, unless you have a copy of the file. Restore the file, or start again with another --out"
             )
 
     def _known(self, keys: Sequence[bytes]) -> dict[bytes, Reply]:

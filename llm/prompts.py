@@ -27,7 +27,9 @@ class Template:
         self.text, self.source = text, source
         literals, names = pieces[0::2], pieces[1::2]
         if any("{" in piece or "}" in piece for piece in literals):
-            raise UserError(f"prompt {source}: a brace is not part of a {{slot}}; slots are lower-case words in braces")
+            raise UserError(
+                f"prompt {source}: a brace is not part of a slot, which is a lower-case word such as {{slot}}"
+            )
         self.slots = frozenset(names)
         self._form = _SLOT.sub(r"%(\1)s", text.replace("%", "%%"))
         self.digest = digest(text).hex()

@@ -105,7 +105,7 @@ class Registry:
         if name in self.builtin():
             if declared:
                 raise UserError(
-                    f"the study {declared.study.name} has the {self.what} {name}, which is taken: rename it"
+                    f"the study {declared.study.name} declares the {self.what} {name}, but this name is taken: rename it"
                 )
             home = import_module(self.package)
             if hasattr(home, "__path__"):
@@ -113,7 +113,7 @@ class Registry:
             return self._classes(home)[name]
         if path := split_path(name):
             if name.strip() != path.spec:
-                raise UserError(f"{self.what} {name}: only a file and a class may be given here, as in {path.spec}")
+                raise UserError(f"{self.what} {name}: this setting allows only a file and a class, as in {path.spec}")
             part: Any = load_file(path.file)
             if path.name and not hasattr(part, path.name):
                 raise unknown_name(f"{self.what} in {path.file}", path.name, self._candidates(part))
@@ -136,13 +136,13 @@ class Registry:
         has_colon = declared_options.pop(self.colon, None) is not None
         if after and not has_colon:
             raise UserError(
-                f"{self.what} {name}:{after}: {name} takes no {self.colon or 'name after the colon'}: write {name}"
+                f"{self.what} {name}:{after}: {name} cannot have a {self.colon or 'name after the colon'}: write {name}"
             )
         for key in given:
             if key not in declared_options:
                 raise unknown_name(f"option of {name}", key, declared_options)
         if missing := [key for key, option in declared_options.items() if option.needed and key not in given]:
-            raise UserError(f"{name} needs {', '.join(missing)}: write {name},{missing[0]}=...")
+            raise UserError(f"{name} needs {', '.join(missing)}: write {name},{missing[0]}=VALUE")
         options = {
             key: as_hint(f"option {key} of {name}", value, declared_options[key].hint) for key, value in given.items()
         }
@@ -190,7 +190,7 @@ class Registry:
                 raise UserError(f"{self.what} {name}: the file has no class with {needs} (docs/extending.md)")
             if len(candidates) > 1:
                 raise UserError(
-                    f"{self.what} {name}: the file has several classes that fit: name one, as in {name}:{next(iter(candidates))}"
+                    f"{self.what} {name}: the file has several suitable classes: name one, as in {name}:{next(iter(candidates))}"
                 )
             (part,) = candidates.values()
         lacking = [need for need in self.needs if not hasattr(part, need)]

@@ -50,7 +50,7 @@ def parse_spec(text: str) -> Spec:
     for pair in parts:
         key, value = split_pair(pair, text)
         if key in options:
-            raise UserError(f"{text}: {key} is given twice")
+            raise UserError(f"{text}: {key} is given twice: leave one out")
         options[key] = _bare(value)
     return Spec(name, after, options)
 
@@ -82,7 +82,7 @@ def split_parts(text: str) -> list[str]:
             closing = _CLOSING[sign]
         parts[-1] += sign
     if closing:
-        raise UserError(f"{text}: the closing {closing[-1]} is missing")
+        raise UserError(f"{text}: a closing {closing[-1]} is missing: add it")
     return parts
 
 
@@ -90,7 +90,7 @@ def split_pair(text: str, where: str) -> tuple[str, str]:
     """Split `frame=debate` into ("frame", "debate"). Errors: UserError without the `=`; `where` begins its message."""
     key, equals, value = text.partition("=")
     if not equals or not key.strip():
-        raise UserError(f"{where}: {text.strip()!r} has no value, write it as key=value")
+        raise UserError(f"{where}: {text.strip()!r} has no value: write it as KEY=VALUE")
     return key.strip(), value.strip()
 
 

@@ -177,7 +177,7 @@ class Study:
         if loaded is not None and not name:
             return loaded
         if not hasattr(loaded, name):
-            raise UserError(f"the study {self.name} has no {reference} (docs/extending.md)")
+            raise UserError(f"the study {self.name} declares {reference}, but does not define it (docs/extending.md)")
         return getattr(loaded, name)
 
 
@@ -229,7 +229,7 @@ def _parts(field_: str, folders: str) -> Mapping[str, Declared]:
         for name, reference in (getattr(study, field_) if field_ else {}).items():
             if name in parts_by_name or (field_ == "purposes" and name in PURPOSES):
                 what = f"{field_.removesuffix('s')} {name}"
-                raise UserError(f"the study {study.name} has the {what}, which is taken: give it another name")
+                raise UserError(f"the study {study.name} declares the {what}, but this name is taken: rename it")
             parts_by_name[name] = Declared(study, reference)
     return parts_by_name
 
@@ -275,7 +275,7 @@ def study_of_folder(folder: Path) -> Study:
 def _of_folder(folder: Path) -> Study:
     file = folder.expanduser() / "__init__.py"
     if not file.is_file():
-        raise UserError(f"{folder} holds no study: python run.py new study {folder} begins one (docs/extending.md)")
+        raise UserError(f"{folder} has no study: begin one with python run.py new study {folder} (docs/extending.md)")
     trust(*(str(module_file) for module_file in file.parent.rglob("*.py")))  # the user named the folder
     return _declared(load_file(str(file)))
 

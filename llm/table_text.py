@@ -126,7 +126,7 @@ def unpacked(path: Path | str) -> tuple[bytes, str]:
             content = packed.read(most + 1)
         if len(content) > most:
             raise ValueError(
-                f"it unpacks to more than {most:,} bytes, {RATIO} times its size: unpack it and give the plain file"
+                f"it has more than {most:,} bytes when unpacked, {RATIO} times its size: unpack it, and give the plain file"
             )
         return content, Path(place.stem).suffix.lower()
     return content, place.suffix.lower()
@@ -144,7 +144,7 @@ def utf8(content: bytes, file: str) -> bytes:
         text = _from_windows(content, file) if encoding == "utf-8" and not CONTROL.search(content) else "\0"
     if "\0" in text:
         made_by = next((f" but {what}" for start, what in MADE_BY.items() if content.startswith(start)), "")
-        raise UserError(f"{file} is no text{made_by}: save the table as CSV (UTF-8), and give that file")
+        raise UserError(f"{file} is not a text file{made_by}: save the table as CSV (UTF-8), and give that file")
     return text.encode(errors="replace")
 
 
@@ -181,7 +181,7 @@ def table_text(content: bytes, file: str, wanted: Collection[str] = ()) -> Table
     names = [" ".join(name.split()) for name in next(_records(plain, mark, file, header))]
     if long := [name for name in names if len(name) > LONGEST]:
         raise UserError(
-            f"{file}: its first row must name the columns, but {long[0][:20]!r}... has {len(long[0]):,} characters"
+            f"{file}: its first row must name the columns, but the name {long[0][:20]!r}... has {len(long[0]):,} characters"
         )
     skipped = 1 + _platform_rows(plain, mark, file)
     while len(names) > 1 and not names[-1]:

@@ -93,7 +93,7 @@ def host_of(url: str) -> str:
         parts = urlsplit(url)
         name, port = parts.hostname or "", parts.port or (80 if parts.scheme == "http" else 443)
     except ValueError as error:
-        raise UserError(f"this is no address of a server: {error}") from error
+        raise UserError(f"this is not the address of a server: {error}") from error
     name = _printable(f"[{name}]" if ":" in name else name)
     return name if port == 443 else f"{name}:{port}"
 
@@ -158,8 +158,8 @@ def trust(*names: str) -> None:
         key, at, host = name.rpartition("@")
         if not _HOST.fullmatch(host) or (at and not key.isidentifier()):
             raise UserError(
-                f"{FLAG} takes a Python file (./coin.py), a server (lab.example:8000) or the name of a key and a server "
-                f"(LAB_KEY@lab.example), not {_printable(name)}"
+                f"{FLAG} {_printable(name)} does not name a Python file (./coin.py), a server (lab.example:8000) "
+                "or the name of a key with a server (LAB_KEY@lab.example)"
             )
         _gate.contacts.add(Contact(host.lower().removesuffix(":443"), key))
 
@@ -218,8 +218,8 @@ def check_data(path: Path | str) -> None:
     if not any(whole.is_relative_to(folder) for folder in _gate.known):
         if any(whole.is_relative_to(folder) for folder in _gate.recorded):
             raise UserError(
-                f"the record names the file {_printable(str(path))}, and reading a run opens no file outside its folder: if you "
-                f"trust it, add {FLAG} {shlex.quote(_printable(str(path)))} (docs/files.md)"
+                f"the record names the file {_printable(str(path))}, but Parley opens no file outside the folder "
+                f"of a run: if you trust this file, add {FLAG} {shlex.quote(_printable(str(path)))} (docs/files.md)"
             )
         _gate.known.add(whole)
 
@@ -275,7 +275,8 @@ def _key_for(contact: Contact, known_contacts: Iterable[Contact]) -> str | None:
 def _refused(source: object, what: str, way: str) -> Untrusted:
     cure = f"add {FLAG} {shlex.quote(way)}" if _gate.closed else f"call parley.trust({way!r}) first"
     message = (
-        f"{_printable(str(source))} names {what}, and data may name no code, server or key: if you trust it, {cure}"
+        f"{_printable(str(source))} names {what}, but Parley runs no code, and uses no server or key, that only a "
+        f"data file names: if you trust it, {cure}"
     )
     return Untrusted(f"{message} (docs/files.md)", what, way)
 

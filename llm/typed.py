@@ -46,7 +46,7 @@ def as_hint(label: str, value: Any, hint: Any, written: bool = True) -> Any:
     try:
         return _adapter(hint).validate_python(value, strict=not text)
     except ValidationError as error:
-        raise UserError(f"{label} must be {_expected(plain, error)}, not {value!r}") from error
+        raise UserError(f"{label} is {value!r}, but must be {_expected(plain, error)}") from error
 
 
 @lru_cache(maxsize=512)

@@ -106,8 +106,8 @@ class UserTable:
         for row, value in zip(self.rows, self.columns[name], strict=True):
             if isinstance(value, list | dict):
                 raise UserError(
-                    f"{self.file}, row {row}: {name} must be a text or a number, not a list or an object: correct it, or leave "
-                    "the column out"
+                    f"{self.file}, row {row}: {name} is a list or an object, but must be a text or a number: "
+                    "correct it, or leave the column out"
                 )
             text = _text(labels.get(value, value))
             texts.append("" if missing and (text in missing or _text(value) in missing) else text)
@@ -174,8 +174,8 @@ def read_user_table(given: Path | str, needed: Sequence[str] = (), page: str = "
     if lacking := [name for name in needed if name not in columns]:
         shown = ", ".join(names[:10]) + (", ..." if len(names) > 10 else "")
         raise UserError(
-            f"{spec.path} lacks the column {lacking[0]}: it has {shown or 'none'}, and needs {', '.join(needed)}; rename a "
-            f"column, or write {spec.path},columns=(THEIRS:{lacking[0]}), with your name of the column for THEIRS{hint}"
+            f"{spec.path} lacks the column {lacking[0]}: it has {shown or 'none'}, but needs {', '.join(needed)}. Rename a "
+            f"column, or write {spec.path},columns=(THEIRS:{lacking[0]}), where THEIRS is the column's name in your file{hint}"
         )
     if not table.rows:
         raise UserError(f"{spec.path} has no rows below its header: give at least one row{hint}")
@@ -192,7 +192,9 @@ def _open(spec: FileSpec, wanted: Sequence[str]) -> UserTable:
             return reader(path)
         content, ending = unpacked(path)
         if ending in READERS:
-            raise UserError(f"{path} is packed, which only a CSV may be: unpack it, and give the file {path.stem}")
+            raise UserError(
+                f"{path} is packed, but only a CSV file may be packed: unpack it, and give the file {path.stem}"
+            )
         return _from_text(content, str(path), wanted)
     except ImportError as error:
         raise UserError(f"{path} needs the library {error.name}, which is not installed: {EXTRA}") from error
@@ -232,11 +234,11 @@ def _from_json(path: Path) -> UserTable:
     except (ValueError, TypeError, RecursionError) as error:
         where = f"{file}, row {len(records) + 1}" if len(records) else file
         raise UserError(
-            f"{where} is not a file of JSON lines, an object a line: {str(error).splitlines()[0]}"
+            f"{where} is not a file of JSON lines with one object per line: {str(error).splitlines()[0]}"
         ) from error
     for number, record in records.items():
         if not isinstance(record, dict):
-            raise UserError(f"{file}, row {number}: each line must be a JSON object, such as {{...}}")
+            raise UserError(f'{file}, row {number}: each line must be a JSON object, such as {{"text": "Hello"}}')
     names = list(dict.fromkeys(name for record in records.values() for name in record))
     columns = {name: [record.get(name) for record in records.values()] for name in names}
     return UserTable(file, columns, list(records))

@@ -236,7 +236,7 @@ def agent_classes(given: AgentClass, parties: Iterable[str], society: Society) -
         if party not in party_names:
             raise unknown_name("party of agent_class", party, party_names)
         if not (isinstance(kind, type) and issubclass(kind, DebateAgent)):
-            raise UserError(f"agent_class of {party} must be a class made from parley.Agent, not {kind!r}")
+            raise UserError(f"agent_class of {party} is {kind!r}, but must be a class made from parley.Agent")
     return named
 
 

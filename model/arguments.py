@@ -39,7 +39,7 @@ def fields_from_args(options: argparse.Namespace, models: Sequence[str] | None =
     given = {key: value for key, value in fields.items() if value is not None}
     if twice := sorted(settings.keys() & given.keys()):
         pair = f"--set {twice[0]}={settings[twice[0]]}"
-        raise UserError(f"{pair}: this field is also set by another option: leave out one of the two")
+        raise UserError(f"{pair} sets a field that another option sets too: leave out one of the two")
     return with_suited_sampling(settings | given)
 
 
@@ -77,8 +77,8 @@ def models_from_args(options: argparse.Namespace, *others: str) -> list[str]:
 
     if party_specs := [spec for spec in options.llm if party_of(spec)]:
         raise UserError(
-            f"--llm {party_specs[0]}: this command has no debate, so a model cannot be set for "
-            f"one party; leave out {party_of(party_specs[0])}="
+            f"--llm {party_specs[0]} sets a model for one party, but this command has no debate between parties: "
+            f"leave out {party_of(party_specs[0])}="
         )
     specs = with_base_url([*options.llm, *(getattr(options, name) or "" for name in others)], options.base_url)
     return [in_society(spec, society_from_args(options).name) if spec else spec for spec in specs]
@@ -172,8 +172,8 @@ def budgets_from_args(options: argparse.Namespace, *targets: Scenario | str) -> 
     served = {model for specs in voices for spec in specs.values() if (model := _served(spec))}
     if options.price and len(served) > 1:
         raise UserError(
-            "--price gives the price of one model on a server, but several are named: write their prices "
-            "into a file and give --prices FILE"
+            "--price gives the price of one model, but the command uses several models on servers: write their "
+            "prices into a file, and give --prices FILE"
         )
     prices = [_prices(options, specs, bool(served)) for specs in voices]
     free = all(price == FREE for run_prices in prices for price in run_prices.values())
@@ -185,7 +185,7 @@ def budgets_from_args(options: argparse.Namespace, *targets: Scenario | str) -> 
     ]
     if options.max_cost is not None and unpriced:
         raise UserError(
-            f"--max-cost needs a price, and none is known for {unpriced[0]}: add --price IN,OUT, US dollars per million tokens"
+            f"--max-cost needs prices, but no price is known for {unpriced[0]}: add --price IN,OUT, US dollars per million tokens"
         )
     limits = options.max_calls, options.max_tokens, options.max_cost
     return [Budget(*limits, run_prices.known(), options.keep_going) for run_prices in prices]

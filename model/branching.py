@@ -149,7 +149,7 @@ def branch_scenario(base: Scenario, round_: int, settings: dict[str, Any], inter
     rounds = extended.rounds
     if not 1 <= round_ <= rounds:
         extend = f"; to go on after the last round, add --rounds {round_}" if round_ > rounds else ""
-        raise UserError(f"a branch begins with a round from 1 to {rounds}, not {round_}{extend}")
+        raise UserError(f"a branch must begin with a round between 1 and {rounds}, not with round {round_}{extend}")
     kept = [intervention for intervention in base.interventions if intervention.round <= rounds]
     begins = _begins(extended, round_)
     added = [
@@ -193,7 +193,7 @@ def _settings(base: Scenario, begin: Mapping[str, Any], settings: dict[str, Any]
     for name in settings:
         if name not in (*SETTINGS, "llm", "llms"):
             raise UserError(
-                f"{name} cannot change in the middle of a run, because {_reason(name)}. A branch takes {ALLOWED}"
+                f"{name} cannot change in the middle of a run, because {_reason(name)}. A branch can only change {ALLOWED}"
             )
     speech = {name: settings[name] for name in SETTINGS if name in settings}
     typed = base.with_settings(speech)
@@ -305,9 +305,9 @@ def _shared_rounds(
         )
     if backend.unknown or lines[: len(before)] != before or (ended and len(lines) > len(before)):
         raise UserError(
-            f"the rounds before {round_} would not be the same as in {folder}, so no branch is possible: the change concerns "
-            "these rounds (an agent that joins is absent before; a last round has its own survey or statements), or prompts, "
-            "personas or topics have changed since"
+            f"no branch is possible, because the rounds before round {round_} would differ from those of {folder}. "
+            "Either the change affects these rounds (an agent that joins is absent before; the last round has its "
+            "own survey or statements), or prompts, personas or topics have changed since the run"
         )
     return lines
 

@@ -345,8 +345,8 @@ def _seat_copies(group: Group, repetition: int, circles: Circles) -> Places:
     """Seat one person, that of the first seat on the circle, in every seat, each time under another name."""
     if len(set(group.seats)) > 1:
         raise UserError(
-            "cast=copies puts the same persona into every seat, so all seats must be of "
-            f"one party, not {', '.join(group.seats)}"
+            "cast=copies gives the same persona to every seat, so all seats must be of one party, but they are "
+            f"{', '.join(group.seats)}"
         )
     circle = circles[group.seats[0]]
     person = circle[repetition % len(circle)]

@@ -141,10 +141,10 @@ class Parser(argparse.ArgumentParser):
         options = [option for option in self._option_string_actions if option.startswith("--")]
         for wanted, typed in WANTED.items():
             if name.removeprefix("--") in typed.split() and wanted.split()[0] in options:
-                return UserError(f"unknown option {name!r}: you may want {wanted}")
+                return UserError(f"unknown option {name!r}. You may want {wanted}")
         if name.removeprefix("--") in WANTED[OF_MODELS].split():
             wanted = f"{program()} audit --llm MODEL for each model, then {program()} compare FOLDER FOLDER"
-            return UserError(f"unknown option {name!r}: {self.prog} asks no model; you may want {wanted}")
+            return UserError(f"unknown option {name!r}: {self.prog} uses no model. You may want {wanted}")
         return unknown_name("option", name, options)
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
@@ -187,14 +187,14 @@ def natural(text: str) -> int:
 def port_number(text: str) -> int:
     """Read a port of this machine."""
     if (number := natural(text)) > 65535:
-        raise argparse.ArgumentTypeError(f"must be at most 65535, not {number}")
+        raise argparse.ArgumentTypeError(f"must be at most 65535, but is {number}")
     return number
 
 
 def positive(text: str) -> int:
     """Read a whole number of 1 or more."""
     if not (number := natural(text)):
-        raise argparse.ArgumentTypeError("must be 1 or more, not 0")
+        raise argparse.ArgumentTypeError("must be 1 or more, but is 0")
     return number
 
 
@@ -209,7 +209,7 @@ def recorded_run(text: str) -> Path:
             raise UserError(f"{path} has several runs: give one of them, such as {inner.parent}")
         raise UserError(f"{path} is not the folder of a run: it has no {RECORD}")
     if not path.exists():
-        raise UserError(f"cannot read the record {path}: No such file or directory")
+        raise UserError(f"cannot read the record {path}, because there is no such file")
     return path
 
 
@@ -315,19 +315,21 @@ def society() -> Parent:
 
 def topic(usual: str = THEIRS, **more: Any) -> Parent:
     """The option that chooses topics. usual: the default, in words."""
-    about = 'topics, by name (run.py --list shows all), paths of .toml files, or a question: "Should cities ban cars?"'
+    about = 'topics: names (run.py --list shows all), paths of .toml files, or a question, such as "Should cities ban cars?"'
     return _parent("debate", "--topic NAME[,NAME]", about + _default_note(usual), **more)
 
 
 def repetitions(usual: str = THEIRS) -> Parent:
     """The option for the number of repetitions."""
-    about = "number of debates per topic and group, each with other agents"
+    about = "number of debates per topic and group; each debate has other agents"
     return _parent("debate", "--repetitions N", about + _default_note(usual), natural)
 
 
 def rounds(usual: str = THEIRS) -> Parent:
     """The option for the number of rounds."""
-    about = "number of rounds in a debate, in which every agent speaks once; 0 only asks for ratings, without a debate"
+    about = (
+        "number of rounds; every agent speaks once per round. With 0, Parley only asks for ratings, without a debate"
+    )
     return _parent("debate", "--rounds N", about + _default_note(usual), natural)
 
 
@@ -340,19 +342,19 @@ def settings(
 
 def seed(default: int | None = 0) -> Parent:
     """The option for the random seed. With the default None, the scenario's seed is used."""
-    about = "random seed: the same seed gives the same results (default: 0)"
+    about = "random seed; the same seed gives the same results (default: 0)"
     return _parent(OUTPUT, "--seed N", about, natural, default)
 
 
 def out(usual: str, metavar: str = "DIR", about: str = "", required: bool = False) -> Parent:
     """The option for the folder or file of the results."""
-    folder = "the folder for the results; repeat a stopped command with the same folder to continue"
+    folder = "the folder for the results. To continue a stopped command, repeat it with the same folder"
     about = about or (folder if metavar == "DIR" else "the file to write")
     kind = result_folder if metavar == "DIR" else Path
     return _parent(OUTPUT, f"--out {metavar}", about + _default_note(usual), kind, required=required)
 
 
-def dry_run(about: str = "print the planned questions, tokens and cost, and stop: no model is called") -> Parent:
+def dry_run(about: str = "print the planned questions, tokens and cost, and stop without calling a model") -> Parent:
     """The option that prints the plan instead of running it."""
     return _parent(OUTPUT, "--dry-run", about, action="store_true")
 
@@ -368,7 +370,7 @@ def retry_failures() -> Parent:
 
 
 def model(
-    about: str = "the model that speaks",
+    about: str = "the model that writes the replies",
     usual: str = THEIRS,
     parties: bool = False,
     trained: bool = False,
@@ -406,8 +408,8 @@ def workers(what: str = "the rooms of a run", usual: str = "1") -> Parent:
 def budget() -> Parent:
     """The options that limit calls, tokens and cost. They count all starts of a command with the same --out."""
     parent, group = _group("budget")
-    add_option(group, "--max-calls N", "stop after N calls to models and keep the results (default: no limit)", natural)
-    add_option(group, "--max-tokens N", "stop after about N tokens and keep the results (default: no limit)", natural)
+    add_option(group, "--max-calls N", "stop after N model calls, and keep the results (default: no limit)", natural)
+    add_option(group, "--max-tokens N", "stop after about N tokens, and keep the results (default: no limit)", natural)
     add_option(
         group, "--max-cost X", "stop at about this cost in US dollars, and keep the results (default: no limit)", amount
     )
@@ -416,7 +418,7 @@ def budget() -> Parent:
         "price of cached prompt tokens, and the share of all prices in a batch, such as 0.5 (default: from llm/prices.toml)"
     )
     add_option(group, "--price IN,OUT", about, price)
-    add_option(group, "--prices FILE", "a file with the prices of several models, written like llm/prices.toml", Path)
+    add_option(group, "--prices FILE", "a file with the prices of several models, in the form of llm/prices.toml", Path)
     about = "continue even if almost no reply is readable (default: stop after the first survey, round or 20 replies)"
     add_option(group, "--keep-going", about, action="store_true")
     return parent

@@ -236,8 +236,8 @@ class DebateModel(SteppedModel):
         kind = intervention.kind
         if not self.round < intervention.round <= self.setup.rounds:
             raise UserError(
-                f"{kind} cannot be added before round {intervention.round}: choose a later "
-                "round that this run still has ahead"
+                f"{kind} cannot be added before round {intervention.round}, because that round has begun or does "
+                "not exist: choose a round that has not begun"
             )
         self._check_rooms([intervention])
         setup = self.setup.with_settings({"interventions": (*self.setup.interventions, intervention)})
@@ -258,8 +258,8 @@ class DebateModel(SteppedModel):
         """Take back an intervention that has not acted yet. Errors: UserError where its round has begun, or it is not planned."""
         if intervention not in self.setup.interventions or intervention.round <= self.round:
             raise UserError(
-                f"{intervention.kind} before round {intervention.round} cannot be taken back, because it has "
-                "acted already"
+                f"{intervention.kind} before round {intervention.round} cannot be cancelled, because it has "
+                "happened already"
             )
         remaining = list(self.setup.interventions)
         remaining.remove(intervention)

@@ -45,8 +45,8 @@ def embed_memories(
         record_call(events, room, first[text], request, reply)
     if any((reply.text and not reply.text.lstrip().startswith("[")) or _refused(reply) for reply in replies):
         raise UserError(
-            "the model gives no embeddings: name one that does, as in --llm embedder=openai:MODEL,api=embeddings, or set "
-            "relevance=words"
+            "the model returns no embeddings: name a model that does, such as --llm "
+            "embedder=openai:MODEL,api=embeddings, or set relevance=words"
         )
 
 

@@ -44,8 +44,8 @@ def check_numbers(values: Any, most: int = LARGEST, name: str = "number") -> Non
             check_numbers({option: _number(number)}, most)
     elif isinstance(values, int | float) and not -most <= values <= most:
         raise UserError(
-            f"the header says {name} = {values:.7g}, a number that a run of Parley cannot have, so the "
-            "header was changed: take the run from its source again"
+            f"the header has {name} = {values:.7g}, but no run of Parley can have this number, so somebody changed "
+            "the header: copy the run from its source again"
         )
 
 
@@ -71,8 +71,8 @@ def _check_people(scenario: Scenario, lines: int) -> None:
 
 def _too_many(what: str, lines: int) -> UserError:
     return UserError(
-        f"the header says {what}, and the record has only {lines:,} lines, where each agent has at least one: the run was cut "
-        "off before it began, or its header was changed"
+        f"the header has {what}, but the record has only {lines:,} lines, although each agent needs at least one "
+        "line. The run was stopped before it began, or its header was changed"
     )
 
 

@@ -48,10 +48,10 @@ def check_shares(voices: Mapping[str, str]) -> None:
     shares = {who: share for who in voices if (share := share_of(who)) is not None}
     if empty := next((who for who, share in shares.items() if not share), ""):
         raise UserError(
-            f"llms: with {empty} of the agents, a model gets no agent: give a share above 0%, or leave the model out"
+            f"llms: a model with {empty} of the agents gets no agent: give it a share above 0%, or leave the model out"
         )
     if sum(shares.values()) > 1 + 1e-9:
-        raise UserError(f"llms: the shares {', '.join(shares)} are more than 100% of the agents")
+        raise UserError(f"llms: the shares {', '.join(shares)} of the agents add up to more than 100%")
 
 
 def persona_models(scenario: Scenario) -> dict[str, str]:
@@ -91,7 +91,7 @@ def draw_shares(scenario: Scenario) -> Mapping[SeatKey, str]:
     for who, start, stop in zip(shares, ends, ends[1:], strict=False):
         if start == stop:
             raise UserError(
-                f"llms: {who} of {len(keys):,} seats rounds to 0 seats: give a larger share or more repetitions"
+                f"llms: {who} of {len(keys):,} seats is less than one seat: give a larger share or more repetitions"
             )
         voices |= dict.fromkeys(keys[start:stop], who)
     return voices

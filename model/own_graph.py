@@ -31,8 +31,8 @@ def _check_periods(ties: Ties, rounds: int) -> None:
     """Errors: UserError if no link exists in any round of the run."""
     if ties.spells and not any(ties.at(round_) for round_ in range(1, rounds + 1)):
         raise UserError(
-            f"no link of the graph exists in rounds 1 to {rounds}: start and end are numbers of rounds, from 1; "
-            "renumber them, or set rounds"
+            f"no link of the graph exists in rounds 1 to {rounds}. The columns `start` and `end` hold numbers of "
+            "rounds, counted from 1: correct them, or set rounds to a larger number"
         )
 
 

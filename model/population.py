@@ -171,8 +171,8 @@ class PopulationModel(SteppedModel):
             raise UserError("--people takes the parties from the survey (party=COLUMN), so leave out --parties")
         if held := node_traits(chosen, attitude_names(self.dimensions)):
             raise UserError(
-                f"the nodes of graph {chosen.name} have the attribute {next(iter(held))}, and --people gives opinions too: "
-                "use one of them"
+                f"both the nodes of graph {chosen.name} (attribute {next(iter(held))}) and --people give opinions: "
+                "use only one of them"
             )
         return draw_people(people, agents, self.dimensions, chosen, self.draws)
 
@@ -223,9 +223,9 @@ class PopulationModel(SteppedModel):
         if self.dimensions > 1:
             raise UserError("posts on a platform state one opinion: leave out --dimensions")
         if self.network.feed:
-            raise UserError("--platform shows posts and --feed shows opinions: leave out --feed")
+            raise UserError("--platform has its own feed, so --feed does not work with it: leave out --feed")
         if self.outside is not None:
-            raise UserError("a message is not a post: leave out the message, or --platform")
+            raise UserError("on a platform people read only posts: leave out the message, or --platform")
         drawn = self.draws("activity").standard_normal(len(self.codes))
         self.medium = PopulationMedium(platform, choose_act_law(platform, self.law), len(self.codes), drawn)
 

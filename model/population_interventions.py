@@ -101,9 +101,9 @@ class Message(PopulationIntervention):
     def __post_init__(self) -> None:
         super().__post_init__()
         if not self.value or not all(0 <= value <= 10 for value in self.value):
-            raise UserError(f"message: value must be an attitude from 0 to 10, not {_listed(self.value)}")
+            raise UserError(f"message: value is {_listed(self.value)}, but must be an attitude between 0 and 10")
         if not 1 <= self.lines <= MOST_LINES:
-            raise UserError(f"message: lines must be from 1 to {MOST_LINES}, not {self.lines}")
+            raise UserError(f"message: lines is {self.lines}, but must be between 1 and {MOST_LINES}")
 
     def grades(self, dimensions: int) -> Floats:
         """Return (lines, d) what the lines say. Errors: UserError for another number of dimensions."""
@@ -129,7 +129,7 @@ class Shock(PopulationIntervention):
     def __post_init__(self) -> None:
         super().__post_init__()
         if not self.shift or not all(-10 <= shift <= 10 for shift in self.shift):
-            raise UserError(f"shock: shift must be from -10 to 10 points, not {_listed(self.shift)}")
+            raise UserError(f"shock: shift is {_listed(self.shift)}, but must be between -10 and 10 points")
 
     def check(self, population: PopulationModel) -> None:
         super().check(population)
@@ -190,7 +190,9 @@ class Links(LinkChange, PopulationIntervention):
         super().check(population)
         people, others = (len(population.addressed(names)) for names in (self.to, self.hear))
         if self.change == "add" and people * others > TABLE and not needs_no_table(others, self.number):
-            raise UserError(f"links: {people:,} people and {others:,} others: add fewer links, with number=K")
+            raise UserError(
+                f"links: too many pairs of {people:,} people and {others:,} others: set fewer links (number=K)"
+            )
 
     def act(self, population: PopulationModel, people: Codes) -> str:
         draws = population.draws(HEARD, self.kind, self.change, population.round + 1, *self.to, *self.hear)
@@ -236,7 +238,7 @@ def parse_population_interventions(given: str | Iterable[Any], steps: int) -> tu
         if not isinstance(intervention, PopulationIntervention):
             WithoutWords.find(intervention.kind)
             raise UserError(
-                f"{intervention.kind}: an intervention of debates cannot be used in a population: write it as text"
+                f"{intervention.kind}: an intervention of debates does not work in a population: write it as text"
             )
         if intervention.round > steps:
             raise UserError(f"{intervention.kind}: round={intervention.round} comes after the last step, {steps}")
@@ -272,8 +274,8 @@ def _by_dimension(kind: str, key: str, values: tuple[float, ...], dimensions: in
     """Return (d,) values. Errors: UserError unless there is one, or one for each dimension."""
     if len(values) not in (1, dimensions):
         raise UserError(
-            f"{kind}: {len(values)} numbers of {key} for {dimensions} dimensions: give one number, or one "
-            "for each dimension"
+            f"{kind}: {key} has {len(values)} numbers, but agents have {dimensions} opinions: give one number, or "
+            "one number for each opinion"
         )
     return np.broadcast_to(np.array(values), (dimensions,))
 

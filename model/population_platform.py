@@ -54,8 +54,8 @@ def choose_act_law(platform: PopulationPlatform, law: Law) -> ActLaw:
     fitted = fit.get("acts")
     if fit and not fitted and len(given) < 2:
         raise UserError(
-            f"law {name_of(type(law))} was fitted to a run in which no agent acts: fit it to a run of "
-            "--scenario platform, or say how people act with --platform NAME,homophily=0.3,herd=0"
+            f"law {name_of(type(law))} was fitted to a run without a platform: fit it to a run of "
+            "--scenario platform, or set how people act with --platform NAME,homophily=0.3,herd=0"
         )
     if not fitted:
         numbers = {"homophily": HOMOPHILY, "herd": HERD} | given
@@ -79,8 +79,8 @@ class PopulationMedium:
         if not UNTARGETED & set(self.acts):
             chosen = " or ".join(act for act in law.constants if act in UNTARGETED)
             raise UserError(
-                f"in the run to which the law was fitted, no agent chose {NOTHING}, so people need another "
-                f"act that needs no post: add {chosen} to acts"
+                f"in the run to which the law was fitted, no agent chose {NOTHING}, so people who see no post have "
+                f"nothing to do: add {chosen} to acts"
             )
         self.posts = Posts.none()
         self.written = self.views = 0

@@ -55,7 +55,7 @@ def parse_parties(text: str) -> tuple[Party, ...]:
     """
     parties = tuple(_party(party_text) for party_text in text.split(",")) if text else ONE_PARTY
     if len({party.name for party in parties}) < len(parties):
-        raise UserError(f"--parties {text}: a party is named twice")
+        raise UserError(f"--parties {text} names a party twice: name each party once")
     return parties
 
 
@@ -241,11 +241,11 @@ def open_timetable(graph: ChosenGraph, steps: int, rewired: bool) -> LinkTimetab
     times = graph.timetable
     if times and rewired:
         raise UserError(
-            f"links of graph {graph.name} have rounds, and rewiring changes links too: leave out --rewiring"
+            f"links of graph {graph.name} have rounds, so --rewiring cannot change them: leave out --rewiring"
         )
     if times and not ((times.first <= steps) & (times.last >= 1)).any():
         raise UserError(
-            f"graph {graph.name}: no link exists in steps 1 to {steps}; the first link starts at "
+            f"graph {graph.name}: no link exists in steps 1 to {steps}, because the first link starts at step "
             f"{np.min(times.first):g}: count `start` and `end` from 1"
         )
     return times

@@ -108,10 +108,10 @@ class RunRegistry:
         """Delete a run, or a study with all of its runs. Errors: UserError where one is running, or for a part of a study."""
         path, root = folder.resolve(), self.root.resolve()
         if root not in path.parents or folder.is_symlink() or not self._whole(folder):
-            raise UserError(f"{folder} is not a run or a whole study in {self.root}: it was not deleted")
+            raise UserError(f"{folder} was not deleted, because it is not a run or a whole study in {self.root}")
         inside = [run for key, run in list(self._runs.items()) if key == path or path in key.parents]
         if any(run in self.live for run in inside):
-            raise UserError(f"a run in {folder} is running: stop it before you delete it")
+            raise UserError(f"{folder} was not deleted, because a run in it is still running: stop the run first")
         for run in inside:
             run.stop()
             run.join(30)

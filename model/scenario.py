@@ -145,11 +145,11 @@ class Scenario:
             who = self.society.seat(who)
             shared = mark == "=" and share_of(who) is not None
             if shared and value.startswith(STAND_IN):
-                raise UserError(f"{field_}: a surrogate plays a party or a seat, not {who} of the agents")
+                raise UserError(f"{field_}: a surrogate can replace a party or a seat, but not {who} of the agents")
             if who not in names and not shared:
                 raise unknown_name(f"party of {field_}", who, names)
             if not value or who in values:
-                raise UserError(f"{field_}: write PARTY{mark}{what}, with each party once, not {entry!r}")
+                raise UserError(f"{field_}: {entry!r} does not have the form PARTY{mark}{what}, or names a party twice")
             values[who] = value
         return values
 
@@ -390,7 +390,7 @@ def read_preset(name: str, settings: Mapping[str, Any] = NO_SETTINGS) -> Scenari
         refuse_named(values, path)
     head = {key: values.pop(key, None) for key in ("title", "source", "environment")}
     if missing := [key for key, value in head.items() if not isinstance(value, str)]:
-        raise UserError(f"{path} needs a line each for {', '.join(missing)}")
+        raise UserError(f"{path} lacks {', '.join(missing)}: add a line for each")
     environment = head.pop("environment")
     kind, given = environment_class(environment), require_section(values, "options", path.name)
     values.pop("options", None)

@@ -97,13 +97,13 @@ class Subject:
         named = self.topic or (() if self.questions else society.topics)
         object.__setattr__(self, "topic", named if self.questions else tuple(map(society.qualified, named)))
         if not (self.topic or self.questions) or len(set(self.topic)) < len(self.topic):
-            raise UserError("topic must name at least one topic, each once")
+            raise UserError("topic must name at least one topic, and each topic only once")
         object.__setattr__(self, "wording", society.language.wording_named(self.wording))
         if self.questions and not (
             self.wording == GIVEN or is_pack(self.wording) or _rewords_a_deliberation(society, self.wording)
         ):
             raise UserError(
-                f"the wording {self.wording} has no prompt of a deliberation: set wording=given, or another wording"
+                f"the wording {self.wording} has no prompts for deliberations: set wording=given, or another wording"
             )
 
     @cached_property
@@ -129,7 +129,7 @@ class Subject:
         """
         if self.questions and language not in ("", load_society(self.society).language.code):
             raise UserError(
-                f"the questions of {self.questions} are in one language, and a person speaks {language}: debate a topic instead"
+                f"the questions of {self.questions} are in one language, but a person speaks {language}: debate a topic instead"
             )
         if self.questions:
             return self.question(slug).subject
@@ -199,14 +199,16 @@ class People:
     def __post_init__(self) -> None:
         _check_numbers(self, archetypes=0, block=0)
         if self.block and self.cast != "listed":
-            raise UserError(f"block belongs to cast=listed: set cast=listed, or leave out block={self.block}")
+            raise UserError(f"block only works with cast=listed: set cast=listed, or leave out block={self.block}")
         if self.archetypes == 1:
             raise UserError(
                 "archetypes must be 0 (agents do not share answers) or at least 2 (the "
                 "number of answers per kind of agent)"
             )
         if not 0 <= self.believers <= 1:
-            raise UserError(f"believers must be from 0 to 1, not {self.believers}: write 0.2 for a fifth of the agents")
+            raise UserError(
+                f"believers is {self.believers}, but must be between 0 and 1, such as 0.2 for a fifth of the agents"
+            )
         parse_knowledge(self.knows)
         for step in self.represents:
             if step not in STEPS:
@@ -271,7 +273,7 @@ class Surveys:
         if len(set(self.chain)) < len(self.chain):
             raise UserError("chain must name each survey question only once")
         if self.chain and self.survey != "rounds":
-            raise UserError("chain needs answers after each round: set survey=rounds, or chain= (empty)")
+            raise UserError("chain needs answers after each round: set survey=rounds, or leave chain empty with chain=")
 
     def survey_probes(self, topic: Topic) -> list[Probe]:
         """Return the questions of a survey in the order in which they are asked: a chain, then the main one and the others."""
@@ -332,11 +334,11 @@ class Speech:
     def __post_init__(self) -> None:
         _check_numbers(self, words=1, max_tokens=1, temperature=0, reflect=0, plan=0, min_p=0, top_k=0)
         if self.min_p >= 1:
-            raise UserError(f"min_p must be at least 0 and below 1, not {self.min_p}")
+            raise UserError(f"min_p is {self.min_p}, but must be at least 0 and below 1")
         if not 0 < self.top_p <= 1:
-            raise UserError(f"top_p must be above 0 and at most 1, not {self.top_p}")
+            raise UserError(f"top_p is {self.top_p}, but must be above 0 and at most 1")
         if not WORD.fullmatch(self.frame):
-            raise UserError(f"frame must be a word, such as debate or conversation, not {self.frame!r}")
+            raise UserError(f"frame is {self.frame!r}, but must be a word, such as debate or conversation")
         memory = make_memory(self.memory, "")
         if (self.reflect or self.importance == "asked" or self.relevance == "embedding") and not isinstance(
             memory, Retrieval
@@ -393,4 +395,4 @@ def _check_numbers(block: Any, /, **least: float) -> None:
 def check_number(name: str, value: float, least: float) -> None:
     """Errors: UserError on a number below `least`, infinite or not a number."""
     if not least <= value < math.inf:
-        raise UserError(f"{name} must be at least {least} and finite, not {value}")
+        raise UserError(f"{name} is {value}, but must be a finite number of at least {least}")

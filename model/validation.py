@@ -90,7 +90,7 @@ def _wording_problems(scenario: Scenario) -> Iterator[str]:
         if names <= of_representatives and scenario.people.represented == "none":
             yield f"the wording {wording} has only prompts of representatives, and this run has none: set represented=all"
         elif not names - set(WRITERS):
-            yield f"the wording {wording} has no prompt of a deliberation: set wording=given, or give the pack of another paper"
+            yield f"the wording {wording} has no prompts for deliberations: set wording=given, or give the pack of another paper"
         return
     worded = [topic for topic in subject.all_topics if topic_in(topic.language.wording_folder, topic.root)]
     if not worded and not names - of_representatives - set(WRITERS):
@@ -249,5 +249,5 @@ def _refuse_topics(model: str, taught_topics: Sequence[str], topics: Iterable[To
             else ""
         )
         raise UserError(
-            f"{model} cannot speak about the topic {topic.slug}, only about {', '.join(taught_topics)}. {others}{case}"
+            f"{model} cannot write about the topic {topic.slug}, only about {', '.join(taught_topics)}. {others}{case}"
         )

@@ -163,7 +163,7 @@ def _open(job: RunPart, identity: str) -> Backend:
     )
     if identity_text(backend) != identity:
         raise UserError(
-            f"{job.name} has another model, or another version of it, than the process that started the run"
+            f"{job.name} runs another model, or another version of the model, than the process that started the run"
         )
     return backend
 

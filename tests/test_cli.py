@@ -296,14 +296,17 @@ def test_an_unknown_option_is_told_with_the_nearest(capsys: pytest.CaptureFixtur
 @pytest.mark.parametrize(
     ("command", "words"),
     [
-        ("three_way --llm oracle", "three_way is a scenario, not a command: run.py --scenario three_way"),
+        ("three_way --llm oracle", "three_way is a scenario, so its command is run.py --scenario three_way"),
         ("train --party republicn", "unknown value of --party 'republicn': did you mean republican"),
         ("completion bsh", "unknown value of shell 'bsh': did you mean bash"),
         (
             "study questions --out x --llm oracle --llm pocket",
             "--llm names two models, oracle and pocket, but this command uses only one",
         ),
-        ("study judge runs/talk --llm republican=oracle", "a model cannot be set for one party; leave out republican="),
+        (
+            "study judge runs/talk --llm republican=oracle",
+            "this command has no debate between parties: leave out republican=",
+        ),
         (
             "study bets --llm oracle --base-url http://h/v1",
             "--base-url only works with a model on a server: add --llm openai:MODEL",
@@ -316,7 +319,7 @@ def test_an_unknown_option_is_told_with_the_nearest(capsys: pytest.CaptureFixtur
         ("study judge runs/talk --llm openai:a --price 1", "'1' is not a price: write IN,OUT"),
         (
             "study validate --llm openai:a --judge openai:b --price 1,2",
-            "--price gives the price of one model on a server, but several are named",
+            "--price gives the price of one model, but the command uses several models on servers",
         ),
     ],
 )

@@ -140,7 +140,7 @@ def test_a_mediator_with_a_mediator_for_an_option(name: str, files: Path, instal
     ]
     record = held(*told, "--set", f"mediator={name},of=(habermas,candidates=2),word=Indeed")
     assert '"Indeed: ' in record
-    with pytest.raises(UserError, match="option candidates of habermas must be a whole number, not 'two'"):
+    with pytest.raises(UserError, match="option candidates of habermas is 'two', but must be a whole number"):
         MEDIATORS.open(f"{name},of=(habermas,candidates=two)")
 
 
@@ -187,14 +187,17 @@ WRONG = {
     "no such thing in it": (["--llm", "./spoken.py"], "model ./spoken.py: the file has no class with complete"),
     "several": (
         ["--set", "think=./several.py"],
-        "the file has several classes that fit: name one, as in ./several.py:First",
+        "the file has several suitable classes: name one, as in ./several.py:First",
     ),
     "no Python": (["--llm", "./broken.py:Coin"], "./broken.py, line 1: "),
     "missing import": (["--llm", "./needy.py:Coin"], "./needy.py cannot be imported: No module named 'no_such_thing'"),
     "unknown name": (["--llm", "tos"], "unknown model 'tos': did you mean toss?"),
     "unknown option": (["--llm", "toss,lime=x"], "unknown option of toss 'lime': did you mean line?"),
-    "wrong value": (["--llm", "./parts.py:Coin,batch=x"], "option batch of ./parts.py:Coin must be a whole number"),
-    "a quote too few": (["--llm", "toss,line='No"], "the closing ' is missing"),
+    "wrong value": (
+        ["--llm", "./parts.py:Coin,batch=x"],
+        "option batch of ./parts.py:Coin is 'x', but must be a whole number",
+    ),
+    "a quote too few": (["--llm", "toss,line='No"], "a closing ' is missing"),
     "environment": (
         ["--set", "environment=./parts.py:Coin"],
         "environment ./parts.py:Coin cannot be used, because it does not define groups, turns",
@@ -204,7 +207,7 @@ WRONG = {
     "not frozen": (["--set", "environment=./melting.py"], "must be a frozen dataclass"),
     "options in the name": (
         ["--set", "environment=./parts.py:Whispers,loud=2"],
-        "only a file and a class may be given here",
+        "this setting allows only a file and a class",
     ),
 }
 
@@ -287,5 +290,5 @@ def test_what_only_changes_the_manner_is_left_out_of_the_essence(files: Path) ->
 
 def test_an_environment_is_named_and_not_passed() -> None:
     """Another process finds it by its name: the class itself is refused in one line."""
-    with pytest.raises(UserError, match=r"must be a name, such as round_table or ./mine.py:Mine"):
+    with pytest.raises(UserError, match=r"but must be a name such as round_table or ./mine.py:Mine"):
         load_preset("two_way").with_settings({"environment": RoundTable})

@@ -110,7 +110,7 @@ def test_a_further_command_comes_with_it_and_belongs_to_one_study(
 
 def test_what_is_no_study_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(VARIABLE, "")
-    with pytest.raises(UserError, match=r"holds no study: python run\.py new study"):
+    with pytest.raises(UserError, match=r"has no study: begin one with python run\.py new study"):
         study_of_folder(tmp_path)
     (tmp_path / "__init__.py").write_text("STUDY = 3\n", encoding="utf-8")
     with pytest.raises(UserError, match=r"declares no study: set STUDY = Study"):
@@ -119,7 +119,7 @@ def test_what_is_no_study_is_one_line(tmp_path: Path, monkeypatch: pytest.Monkey
     with pytest.raises(UserError, match="two studies are called truthfulness"):
         study_of_folder(tmp_path)
     monkeypatch.setenv(VARIABLE, "")
-    with pytest.raises(UserError, match=r"the study truthfulness has no report:nothing"):
+    with pytest.raises(UserError, match=r"the study truthfulness declares report:nothing, but does not define it"):
         studies()["truthfulness"].part("report:nothing")
 
 
@@ -163,7 +163,7 @@ def test_a_new_study_runs_and_passes_its_own_test(tmp_path: Path) -> None:
 def test_a_folder_whose_name_is_no_word_is_refused(tmp_path: Path) -> None:
     from parley.agents.skeleton import write_skeleton
 
-    with pytest.raises(UserError, match="a name of small letters"):
+    with pytest.raises(UserError, match="must consist of small letters"):
         write_skeleton("study", tmp_path / "My Study")
 
 
@@ -171,10 +171,10 @@ def test_a_folder_whose_name_is_no_word_is_refused(tmp_path: Path) -> None:
     ("text", "words"),
     [
         (TOY.replace('"toy"', '"audit"', 1), "a study is called audit, which is a command of Parley: rename the study"),
-        (TOY.replace("toy_question", "speech"), "the study toy has the purpose speech, which is taken"),
+        (TOY.replace("toy_question", "speech"), "the study toy declares the purpose speech"),
         (
             TOY.replace("law:ToyLaw", "law:Kappa"),
-            "the law toy has the option kappa, which another law of the oracle has",
+            "the law toy has the option kappa, but the law",
         ),
         (TOY.replace("law:ToyLaw", "broken:Law"), "broken.py, line 1: invalid syntax"),
     ],

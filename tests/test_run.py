@@ -134,25 +134,28 @@ def test_dry_run_touches_nothing(
         (["--scenario", "ech"], "did you mean echo_chamber"),
         (["--scenaro", "three_way"], "--scenaro"),
         (["--scenario", "two_way", "--topic", "climate"], "did you mean climate_change"),
-        (["--scenario", "two_way", "--set", "frame"], "write it as key=value"),
+        (["--scenario", "two_way", "--set", "frame"], "write it as KEY=VALUE"),
         (["--scenario", "two_way", "--set", "framee=x"], "did you mean frame"),
         (["--scenario", "two_way", "--rounds", "five"], "--rounds: 'five' is not a whole number of 0 or more"),
         (["--scenario", "two_way", "--seed", "x"], "--seed: 'x' is not a whole number"),
         (
             ["--scenario", "two_way", "--rounds", "3", "--set", "rounds=1"],
-            "--set rounds=1: this field is also set by another",
+            "--set rounds=1 sets a field that another option sets too",
         ),
-        (["--scenario", "two_way", "--ui", "--port", "99999"], "--port: must be at most 65535, not 99999"),
+        (["--scenario", "two_way", "--ui", "--port", "99999"], "--port: must be at most 65535, but is 99999"),
         (["--scenario", "two_way", "--llm", "orakel"], "unknown model 'orakel': did you mean oracle"),
         (["--scenario", "two_way", "--llm", "oracle,kapa=1"], "did you mean kappa"),
-        (["--scenario", "two_way", "--llm", "oracle,kappa=big"], "option kappa of oracle must be a number"),
+        (
+            ["--scenario", "two_way", "--llm", "oracle,kappa=big"],
+            "option kappa of oracle is 'big', but must be a number",
+        ),
         (["--scenario", "two_way", "--llm", "replay:nowhere"], "nowhere does not exist"),
-        (["--scenario", "two_way", "--llm", "replay"], "needs a run folder"),
+        (["--scenario", "two_way", "--llm", "replay"], "needs the folder of a run"),
         (["--scenario", "missing.toml"], "cannot read missing.toml"),
         (["--scenario", "two_way", "--out", "/dev/null/run"], "/dev/null is a file"),
         (["--scenario", "two_way", "--max-calls", "-3"], "--max-calls"),
         (["--scenario", "two_way", "--max-cost", "nan", "--price", "1,1"], "'nan' is not a number of 0 or more"),
-        (["--scenario", "two_way", "--max-cost", "3"], "--max-cost needs a price"),
+        (["--scenario", "two_way", "--max-cost", "3"], "--max-cost needs prices, but"),
         (["--scenario", "two_way", "--price", "1"], "'1' is not a price: write IN,OUT"),
         (["--scenario", "two_way", "--llm", "nosuch", "--dry-run"], "unknown model 'nosuch'"),
         (["--scenario", "two_way", "--seed", "-1"], "'-1' is not a whole number of 0 or more"),
@@ -168,10 +171,10 @@ def test_dry_run_touches_nothing(
         ),
         (["study", "fine-tuned"], "required: --tuned"),
         (["study", "fine-tuned", "--tuned", "nowhere"], "nowhere was not written by run.py train"),
-        (["study", "sweep-lora", "--ranks", "2,0"], "--ranks: must be 1 or more, not 0"),
+        (["study", "sweep-lora", "--ranks", "2,0"], "--ranks: must be 1 or more, but is 0"),
         (["export", "adapter", "--adapter", "x"], "required: --out"),
         (["run", "two_way", "--llm", "oracle"], "two_way is a scenario: write --scenario two_way"),
-        (["--scenario", "two_way", "--url", "http://127.0.0.1:1/v1"], "you may want --base-url URL"),
+        (["--scenario", "two_way", "--url", "http://127.0.0.1:1/v1"], "You may want --base-url URL"),
         (["compare", "oracle", "pocket"], "run.py audit --llm oracle --out runs/a, then run.py compare"),
     ],
 )
@@ -352,7 +355,7 @@ def test_every_command_refuses_a_topic_that_its_model_does_not_know(
     ):
         assert run.main([*command, *(["--out", str(new)] if "--dry-run" not in command else [])]) == 2, command
         told = capsys.readouterr().err
-        assert told.startswith("run.py: oracle cannot speak about the topic "), command
+        assert told.startswith("run.py: oracle cannot write about the topic "), command
         assert (told.count("\n"), "only about inflation." in told) == (1, True), command
         assert not new.exists(), command
 
@@ -398,10 +401,10 @@ def test_a_missing_key_leaves_no_folder(
 @check_each(
     ("arguments", "line"),
     [
-        ("--seeds 0:999999", "999,999 seeds are too many for one sweep"),
-        ("--seeds 0:99999999999999", "seeds are too many for one sweep"),
+        ("--seeds 0:999999", "has 999,999 seeds, but a sweep can have at most"),
+        ("--seeds 0:99999999999999", "seeds, but a sweep can have at most"),
         ("--vary rounds=1,2,3 --seeds 0:50000", "a sweep of 150,000 cells is too large"),
-        ("--vary frame=../../x,/etc/y", "frame must be a word, such as debate or conversation, not '../../x'"),
+        ("--vary frame=../../x,/etc/y", "frame is '../../x', but must be a word, such as debate or conversation"),
         ("--cluster nohost.invalid", "--cluster nohost.invalid: write local, auto, HOST:PORT or ray://HOST:PORT"),
         ("--cluster 127.0.0.1:1", "no Ray cluster at 127.0.0.1:1: Connection refused"),
     ],
@@ -449,15 +452,16 @@ def test_the_help_lists_every_command(capsys: pytest.CaptureFixture[str]) -> Non
         ("how do I export to csv?", "RUN/tables"), ("summary(results)", "run.py report RUN"), ("hilfe", "run.py --help"),
         ("analyse", "run.py report RUN"), ("compare --models gpt-4o", "run.py audit --llm MODEL"), ("show", "run.py show --help"),
         ("--scenario debate", "structured_debate"), ("--ollama llama3", "--base-url"),
-        ("verify", "run.py check"), ("ollama", "--base-url"), ("gpt-4o", "--base-url"), ("size", "--set size=N"),
-        ("agents", "--set size=N"), ("gallery", "run.py --list"), ("docs", "docs/index.md"), ("--rng 3", "you may want --seed N"),
-        ("bets", "bets is a study: run.py study bets"), ("./mine", "run.py study ./mine"),
-        ("two_way", "run.py --scenario two_way"), ("study audit", "audit is a command of its own: run.py audit"),
+         ("verify", "run.py check"), ("ollama", "--base-url"), ("gpt-4o", "--base-url"), ("size", "--set size=N"),
+         ("agents", "--set size=N"), ("gallery", "run.py --list"), ("docs", "docs/index.md"),
+         ("--rng 3", "You may want --seed N"),
+         ("bets", "bets is a study, so its command is run.py study bets"), ("./mine", "run.py study ./mine"),
+         ("two_way", "run.py --scenario two_way"), ("study audit", "audit is not a study, so its command is run.py audit"),
         ("export foo", "unknown form of export 'foo': known: adapter, bundle, eval, own-lines"),
         ("check runs/a/tables/nosuch.csv", "there is no file runs/a/tables/nosuch.csv"),
-        ("--personas mine", "you may want --set personas=NAME"), ("--agents 300", "you may want --set size=N"),
-        ("--n 3", "you may want --repetitions N"), ("--model gpt-4o", "you may want --llm NAME[:MODEL]"),
-        ("--output x", "you may want --out DIR"), ("--temperature 1", "you may want --set temperature=X"),
+        ("--personas mine", "You may want --set personas=NAME"), ("--agents 300", "You may want --set size=N"),
+        ("--n 3", "You may want --repetitions N"), ("--model gpt-4o", "You may want --llm NAME[:MODEL]"),
+        ("--output x", "You may want --out DIR"), ("--temperature 1", "You may want --set temperature=X"),
         ("--scenario two_way --llm claude", "openai:MODEL with --base-url URL"),
         ("--scenario two_way --llm ollama:llama3", "openai:MODEL with --base-url URL"),
     ],
@@ -474,7 +478,7 @@ def test_the_folder_of_a_run_is_no_command(tmp_path: Path, capsys: pytest.Captur
     """It was called a study."""
     (tmp_path / "record.jsonl").touch()
     assert run.main([str(tmp_path)]) == 2
-    assert f"{tmp_path} is the folder of a run, not a command; you may want: run.py --ui" in capsys.readouterr().err
+    assert f"{tmp_path} is the folder of a run, not a command. You may want: run.py --ui" in capsys.readouterr().err
 
 
 def test_run_is_the_command_without_a_name(tmp_path: Path) -> None:

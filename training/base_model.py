@@ -75,7 +75,7 @@ def base_model(spec: str) -> BaseModel:
     values = {"dtype": DTYPES[kind]} | {key: str(options[key]) for key in ("dtype", "load", "device") if key in options}
     for key, value in values.items():
         if key in CHOICES and value not in CHOICES[key]:
-            raise UserError(f"option {key} of {kind} must be one of {', '.join(CHOICES[key])}, not {value!r}")
+            raise UserError(f"option {key} of {kind} is {value!r}, but must be one of {', '.join(CHOICES[key])}")
     if kind == "pocket":
         name = _pocket_folder(name)
     elif not name:

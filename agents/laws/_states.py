@@ -27,7 +27,7 @@ class DiscreteLaw(Law):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.states < 2:
-            raise ValueError(f"states must be 2 or more, not {self.states}")
+            raise ValueError(f"states is {self.states}, but must be 2 or more")
 
     @property
     def width(self) -> float:

@@ -102,11 +102,11 @@ class Law(ABC):
         for name in ("stubborn", "pull", "fade"):
             check_share(name, getattr(self, name))
         if not 0 <= self.noise < np.inf:
-            raise ValueError(f"noise must be 0 or more, not {self.noise:g}")
+            raise ValueError(f"noise is {self.noise:g}, but must be 0 or more")
         if self.toward is not None and not AXIS[0] <= self.toward <= AXIS[1]:
-            raise ValueError(f"toward must be from 0 to 10, not {self.toward:g}")
+            raise ValueError(f"toward is {self.toward:g}, but must be between 0 and 10")
         if self.pull and self.toward is None:
-            raise ValueError(f"pull needs a point of the axis: write pull={self.pull:g},toward=8")
+            raise ValueError(f"pull needs the opinion toward which it moves people: write pull={self.pull:g},toward=8")
 
     @property
     def people(self) -> tuple[tuple[str, float, tuple[float, ...]], ...]:
@@ -192,4 +192,4 @@ def along(values: NDArray[Any], opinions: Floats) -> NDArray[Any]:
 def check_share(name: str, value: float) -> None:
     """Errors: ValueError on a value that is not from 0 to 1."""
     if not 0 <= value <= 1:
-        raise ValueError(f"{name} must be from 0 to 1, not {value:g}")
+        raise ValueError(f"{name} is {value:g}, but must be between 0 and 1")

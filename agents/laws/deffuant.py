@@ -45,7 +45,7 @@ class Deffuant(Law):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.epsilon < 0 or not 0 < self.mu <= 0.5:
-            raise ValueError("epsilon must be 0 or more, and mu above 0 and at most 0.5")
+            raise ValueError("epsilon must be 0 or more, and mu must be above 0 and at most 0.5")
 
     def begin(self, opinions: Floats, people: People) -> Deffuant:
         bound = people.traits.get("bound")

@@ -54,7 +54,7 @@ class Dissonance(Law):
     def __post_init__(self) -> None:
         super().__post_init__()
         if not 0 <= self.slope < np.inf or not 0 < self.mu <= 1:
-            raise ValueError("slope must be 0 or more, and mu above 0 and at most 1")
+            raise ValueError("slope must be 0 or more, and mu must be above 0 and at most 1")
 
     def begin(self, opinions: Floats, people: People) -> Dissonance:
         return replace(self, fixed=people.stubborn)

@@ -53,13 +53,13 @@ class Fitted(FromFit, Law):
         if self.mechanism is None:
             if not self.file:
                 raise UserError(
-                    "law fitted needs a file: write --law fitted:FILE, with a FILE written by run.py study fit-law"
+                    "law `fitted` needs a file that run.py study fit-law wrote: give it as --law fitted:FILE"
                 )
             fit = read_topic(Path(self.file), self.topic, SCHEMA, "fitted laws", "fitted", "fit-law")
             name = choose_law(fit, self.law, self.file)
             draws = len(fit["laws"][name]["fits"]) - 1
             if not 0 <= self.draw <= draws:
-                raise UserError(f"draw must be from 0 to {draws} (the draws in {self.file}), not {self.draw}")
+                raise UserError(f"draw is {self.draw}, but must be between 0 and {draws} (the draws in {self.file})")
             object.__setattr__(self, "fit", fit)
             object.__setattr__(self, "law", name)
             object.__setattr__(self, "mechanism", _open_mechanism(name, fit["laws"][name]["spec"]))
@@ -83,7 +83,7 @@ class Fitted(FromFit, Law):
         parties = list(self.fit["parties"])
         unknown = [name for name in people.names if name not in parties]
         if self.mechanism is not None and self.mechanism.by_party and unknown:
-            raise ValueError(f"it was fitted only to {', '.join(parties)}, so it cannot move {unknown[0]}")
+            raise ValueError(f"it was fitted only to {', '.join(parties)}, so it cannot be used for {unknown[0]}")
         places = np.array([parties.index(name) if name in parties else 0 for name in people.names], dtype=np.int64)
         return replace(self, codes=places[people.parties], first=opinions.copy(), outside=people.outside)
 
@@ -110,12 +110,12 @@ def choose_law(fit: Mapping[str, Any], name: str, file: str) -> str:
     if name or fit["verdict"]["winner"]:
         return name or str(fit["verdict"]["winner"])
     rivals = ", ".join(fit["verdict"]["rivals"])
-    raise UserError(f"the contest in {file} cannot tell between {rivals}: choose one (--law fitted:{file},law=NAME)")
+    raise UserError(f"the contest in {file} has no winner: choose one of {rivals} (--law fitted:{file},law=NAME)")
 
 
 def _open_mechanism(name: str, spec: str) -> Mechanism:
     """Return a mechanism. Errors: UserError for one that says nothing about a population."""
     mechanism: Mechanism = MECHANISMS.open(spec)
     if not mechanism.simulates:
-        raise UserError(f"{name} ({mechanism.title}) cannot move a population: choose another law with law=NAME")
+        raise UserError(f"{name} ({mechanism.title}) does not work in a population: choose another law with law=NAME")
     return mechanism

@@ -38,7 +38,7 @@ class HegselmannKrause(Law):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.epsilon < 0:
-            raise ValueError(f"epsilon must be 0 or more, not {self.epsilon:g}")
+            raise ValueError(f"epsilon is {self.epsilon:g}, but must be 0 or more")
 
     def begin(self, opinions: Floats, people: People) -> HegselmannKrause:
         return replace(self, bound=people.traits.get("bound"))

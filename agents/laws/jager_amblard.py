@@ -39,9 +39,9 @@ class JagerAmblard(Law):
     def __post_init__(self) -> None:
         super().__post_init__()
         if not 0 <= self.acceptance <= self.rejection:
-            raise ValueError("acceptance must be 0 or more, and rejection at least acceptance")
+            raise ValueError("acceptance must be 0 or more, and rejection must not be less than acceptance")
         if not 0 < self.mu <= 0.5:
-            raise ValueError(f"mu must be above 0 and at most 0.5, not {self.mu:g}")
+            raise ValueError(f"mu is {self.mu:g}, but must be above 0 and at most 0.5")
 
     def begin(self, opinions: Floats, people: People) -> JagerAmblard:
         return replace(self, fixed=people.stubborn)

@@ -35,8 +35,8 @@ class Motion:
         law.check_options()  # a law of the user may have its own __post_init__
         if opinions.ndim > 1 and not law.vectors:
             raise ValueError(
-                "it moves opinions of one dimension: leave out the dimensions, or choose degroot, friedkin_johnsen, "
-                "hegselmann_krause, deffuant or dissonance"
+                "this law works only if each agent has one opinion: leave out --dimensions, or choose degroot, "
+                "friedkin_johnsen, hegselmann_krause, deffuant or dissonance"
             )
         stubborn = draw_stubborn(law.stubborn, people, generator)
         return cls(law.begin(opinions, replace(people, stubborn=stubborn)), stubborn)
@@ -75,7 +75,7 @@ def draw_stubborn(share: float, people: People, generator: np.random.Generator) 
     """
     named, size = people.traits.get(STUBBORN), len(people.parties)
     if named is not None and share:
-        raise ValueError("the nodes say who is stubborn: leave out the option stubborn")
+        raise ValueError("the nodes of the graph already have the attribute `stubborn`: leave out the option stubborn")
     if named is not None:
         return named > 0
     if not share:

@@ -37,7 +37,7 @@ class QVoter(DiscreteLaw):
         super().__post_init__()
         check_share("epsilon", self.epsilon)
         if self.q < 1:
-            raise ValueError(f"q must be 1 or more, not {self.q}")
+            raise ValueError(f"q is {self.q}, but must be 1 or more")
 
     def step(self, opinions: Floats, graph: csr_array, generator: np.random.Generator) -> Floats:
         meetings = np.stack(draw_meetings(graph, generator, self.q))

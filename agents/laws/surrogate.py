@@ -54,8 +54,7 @@ class Surrogate(FromFit, Law):
         if not self.fit:
             if not self.file:
                 raise UserError(
-                    "law surrogate needs a fitted file: write --law surrogate:FILE, with "
-                    "a FILE written by run.py study surrogate"
+                    "law `surrogate` needs a file that run.py study surrogate wrote: give it as --law surrogate:FILE"
                 )
             object.__setattr__(self, "fit", read_response(Path(self.file), self.topic))
 
@@ -70,7 +69,7 @@ class Surrogate(FromFit, Law):
         parties = list(self.fit["parties"])
         for name in people.names:
             if name not in parties:
-                raise ValueError(f"the surrogate was fitted only to {', '.join(parties)}, so it cannot play {name}")
+                raise ValueError(f"the surrogate was fitted only to {', '.join(parties)}, so it cannot replace {name}")
         places = np.array([parties.index(name) for name in people.names], dtype=np.int64)
         return replace(self, codes=places[people.parties], outside=people.outside)
 
@@ -148,7 +147,7 @@ def read_topic(path: Path, topic: str, schema: int, what: str, law: str, command
         )
     if not topic and len(topics) > 1:
         raise UserError(
-            f"{path} was fitted on several topics ({', '.join(topics)}): choose one (--law {law}:{path},topic=SLUG)"
+            f"{path} was fitted on several topics ({', '.join(topics)}): choose one with --law {law}:{path},topic=NAME"
         )
     if topic and topic not in topics:
         raise unknown_name(f"topic of {path}", topic, topics)

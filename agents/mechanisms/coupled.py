@@ -29,7 +29,7 @@ class Coupled(Mechanism):
 
     def columns(self, situation: Situation, thresholds: Floats) -> Floats:
         if situation.others is None:
-            raise ValueError("coupled needs attitudes on several questions")
+            raise ValueError("the law `coupled` needs attitudes on several questions")
         return np.column_stack((situation.gap, situation.others - situation.own[:, None]))
 
     def parameters(self, fit: Floats, thresholds: Floats, situation: Situation) -> dict[str, Floats]:

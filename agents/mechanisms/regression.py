@@ -26,7 +26,7 @@ class Regression(Mechanism):
 
     def columns(self, situation: Situation, thresholds: Floats) -> Floats:
         if situation.average is None or situation.starts is None:
-            raise ValueError("regression is a law of ratings: it needs the ratings so far")
+            raise ValueError("the law `regression` needs the ratings of earlier rounds")
         starts = np.array([situation.starts[name] for name in situation.names])[situation.parties]
         return np.column_stack((situation.average - situation.own, starts - situation.own))
 

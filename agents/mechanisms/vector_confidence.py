@@ -30,7 +30,7 @@ class VectorConfidence(Mechanism):
 
     def columns(self, situation: Situation, thresholds: Floats) -> Floats:
         if situation.apart is None:
-            raise ValueError("vector_confidence needs attitudes on several questions")
+            raise ValueError("the law `vector_confidence` needs attitudes on several questions")
         near = (situation.apart <= thresholds[0]) * 1.0
         return situation.mean(situation.gaps, near)[:, None]
 

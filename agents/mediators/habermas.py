@@ -58,11 +58,11 @@ class Habermas(Mediator):
 
     def __post_init__(self) -> None:
         if self.rule not in RULES:
-            raise ValueError(f"rule must be one of {', '.join(RULES)}, not {self.rule}")
+            raise ValueError(f"rule is {self.rule}, but must be one of {', '.join(RULES)}")
         if self.ballots not in ("predicted", "own", "both"):
-            raise ValueError(f"ballots must be predicted, own or both, not {self.ballots}")
+            raise ValueError(f"ballots is {self.ballots}, but must be predicted, own or both")
         if not 1 <= self.candidates <= len(LETTERS) or self.words < 1:
-            raise ValueError(f"candidates must be 1 to {len(LETTERS)}, words at least 1")
+            raise ValueError(f"candidates must be between 1 and {len(LETTERS)}, and words must be at least 1")
 
     def calls(self, members: int) -> int:
         each = 2 if self.ballots == "both" else 1

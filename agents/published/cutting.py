@@ -64,14 +64,14 @@ class Text:
         end = re.compile(rule["ends"], re.MULTILINE).search(self.text, heads[-1].end()) if heads else None
         if end is None:
             raise UserError(
-                f"{self.name}: {name} was not found where {self.rules['title']} has it: give the whole text of the paper, as its "
-                "HTML page or pdftotext shows it, with every heading on a line of its own"
+                f"{self.name}: {name} was not found in the place where {self.rules['title']} has it. Give the whole text of the "
+                "paper, as its HTML page or pdftotext shows it, with every heading on a separate line"
             )
         return self.text[heads[-1].end() : end.start()]
 
     def refused(self, section: str, what: str) -> UserError:
         """Return the error of a section that is not as the rules say."""
-        return UserError(f"{self.name}: {section} {what}; is this another version of {self.rules['title']}?")
+        return UserError(f"{self.name}: {section} {what}. This may be another version of {self.rules['title']}")
 
 
 def write_pack(files: Sequence[Path], out: Path) -> list[Piece]:
@@ -79,10 +79,10 @@ def write_pack(files: Sequence[Path], out: Path) -> list[Piece]:
     if out.exists():
         raise UserError(f"{out} exists already: give another path")
     if not files:
-        raise UserError("new wording needs the text of the paper: add --from FILE")
+        raise UserError("`new wording` needs the text of the paper: add --from FILE")
     texts = [read_text(file) for file in files]
     if len({text.rules["title"] for text in texts}) < len(texts):
-        raise UserError("--from names the same paper twice: give each once")
+        raise UserError("--from names the same paper twice: give each paper once")
     pieces = [piece for text in texts for piece in cut(text)]
     for piece in pieces:
         save_text(out / piece.file, piece.text)
@@ -101,7 +101,7 @@ def read_text(file: Path) -> Text:
             f"{file} is a PDF: write its text to a file first, with pdftotext or from the paper's HTML page"
         )
     if len(content) > LARGEST:
-        raise UserError(f"{file} is larger than {LARGEST >> 20} MiB, and no text of a paper is")
+        raise UserError(f"{file} is larger than {LARGEST >> 20} MiB, which is too large for the text of a paper")
     try:
         text = content.decode("utf-8").replace("\r\n", "\n").replace("\xa0", " ").replace("\xad", "")
     except UnicodeDecodeError as error:

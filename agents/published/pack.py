@@ -96,7 +96,7 @@ def pack_digest(wording: str) -> str:
 def check_pack(wording: str, given: Language) -> None:
     """Errors: UserError with the first fault of a pack."""
     if not is_pack_folder(pack_folder(wording)):  # before its files are listed: it may be any folder
-        raise UserError(f"{wording} is no wording: it has no {SOURCE} ({NEW})")
+        raise UserError(f"{wording} is not a wording, because it has no file {SOURCE} ({NEW})")
     if faults := _all_faults(wording, given):
         raise UserError(faults[0])
 

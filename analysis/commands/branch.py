@@ -36,7 +36,9 @@ def branch_parser() -> Parser:
         cli.budget(),
         cli.retry_failures(),
         cli.out("next to RUN: RUN-round<N>-<time>"),
-        cli.dry_run("print what changes, and the calls, tokens and cost of the branch, and stop: no model is called"),
+        cli.dry_run(
+            "print what changes, and the calls, tokens and cost of the branch, and stop without calling a model"
+        ),
     )
     add_option(parser, "RUN", "the folder of a run, which may be unfinished or a branch itself", cli.recorded_run)
     add_option(parser, "--round N", "the first round that may differ from RUN", positive)

@@ -58,7 +58,9 @@ def audit_parser() -> Parser:
         cli.budget(),
         cli.seed(None),
         cli.out("runs/audit-<time>"),
-        cli.dry_run("print the conditions, the calls and the smallest detectable effect, and stop: no model is called"),
+        cli.dry_run(
+            "print the conditions, the calls and the smallest detectable effect, and stop without calling a model"
+        ),
     )
     add_option(parser, "--sections NAME[,NAME]", "sections of the card, by name (default: all)", default="")
     about = "the model that judges answers and statements (default: oracle for Parley's own speakers, otherwise none)"

@@ -27,7 +27,7 @@ def judge_parser() -> Parser:
         "With --rubric, the model scores something else."
     )
     examples = "study judge runs/a --llm oracle\nstudy judge runs/a --llm oracle --rubric appeal"
-    plan = cli.dry_run("print the number of questions and the servers to be asked, and stop: no model is called")
+    plan = cli.dry_run("print the number of questions and the servers to be asked, and stop without calling a model")
     parser = Parser("study judge", about, examples, *cli.asking("RUN/<rubric>", "the model that judges"), plan)
     add_option(parser, "RUN", "a run folder", cli.recorded_run)
     about = (
@@ -136,7 +136,7 @@ def _range(text: str) -> tuple[float, float]:
     try:
         low, high = map(float, text.split(","))
     except ValueError as error:
-        raise UserError(f"--data-range must be LOW,HIGH, such as -1,1, not {text}") from error
+        raise UserError(f"--data-range is {text}, but must be LOW,HIGH, such as -1,1") from error
     return low, high
 
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from parley.llm.request import Backend
     from parley.model.scenario import Scenario
 
-PLANNED = "print the planned conditions, rooms, calls, tokens and cost, and stop: nothing is run"
+PLANNED = "print the planned conditions, rooms, calls, tokens and cost, and stop without running anything"
 EPISODES = (
     ".jsonl files of episodes, run folders of deliberations, a folder of the public Habermas Machine data, or its two small "
     ".json files (docs/deliberation.md)"

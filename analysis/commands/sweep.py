@@ -55,7 +55,7 @@ def sweep_parser() -> Parser:
         EXAMPLES,
         cli.scenario(),
         *cli.debating("runs/sweep-<scenario>-<time>", divided=cells_of_workers()),
-        cli.dry_run("print the planned cells, calls, tokens and cost, and stop: nothing is run"),
+        cli.dry_run("print the planned cells, calls, tokens and cost, and stop without running anything"),
         cli.retry_failures(),
     )
     about = (
@@ -120,7 +120,7 @@ def _cells(options: argparse.Namespace) -> tuple[list[SweepCell], tuple[str, ...
     if "seed" in {*varied, *given}:
         raise UserError("seeds cannot be varied with --vary or --set: give them with --seeds, such as --seeds 0:20")
     if taken := sorted(set(varied) & set(given)):
-        raise UserError(f"--vary {taken[0]}: this field is also set by another option: leave out one of the two")
+        raise UserError(f"--vary {taken[0]} sets a field that another option sets too: leave out one of the two")
     cells = sweep_cells(read_preset(options.scenario, given), varied, seeds)
     check_cells(cells)
     return cells, (*given, *varied, "seed")

@@ -281,7 +281,7 @@ def _new_wording(options: argparse.Namespace) -> int:
     from parley.agents.published.cutting import read_text, write_pack
 
     if options.topic:
-        raise UserError("--topic is for a new topic, not for a wording: leave it out")
+        raise UserError("--topic only works with `new topic`, not with `new wording`: leave out --topic")
     for piece in write_pack(options.papers, options.path):
         print(f"{piece.section:<16} {piece.file} ({piece.how})")
     for part in [part for file in options.papers for part in read_text(file).rules["not_printed"]]:

@@ -82,7 +82,7 @@ def from_line(line: str) -> Episode:
     """Return the episode of a line. Errors: ValueError or UserError, in a few words, for anything else."""
     values = _fields_of(json.loads(line, parse_constant=_refuse_number), "an episode", Episode)
     if not isinstance(values["voices"], list):
-        raise ValueError(f"voices must be a list, not {values['voices']!r}")
+        raise ValueError(f"voices is {values['voices']!r}, but must be a list")
     question = build_from_table(Question, _as_table(values["question"], "question"), "question")
     voices = tuple(Voice(**_fields_of(voice, "a voice", Voice)) for voice in values["voices"])
     episode = Episode(**{**values, "question": question, "voices": voices})
@@ -183,12 +183,12 @@ def _check_missing(texts: Mapping[str, object], ratings: Mapping[str, object], r
 
 def _check_text(value: object, name: str, empty: bool = True) -> None:
     if not isinstance(value, str) or not (empty or value.strip()):
-        raise ValueError(f"{name} must be a text, not {value!r}")
+        raise ValueError(f"{name} is {value!r}, but must be a text")
 
 
 def _check_rating(value: object, name: str) -> None:
     if isinstance(value, bool) or not isinstance(value, int | float) or not SCALE[0] <= value <= SCALE[1]:
-        raise ValueError(f"{name} must be a number from {SCALE[0]} to {SCALE[1]}, not {value!r}")
+        raise ValueError(f"{name} is {value!r}, but must be a number between {SCALE[0]} and {SCALE[1]}")
 
 
 def _fields_of(value: object, what: str, kind: type) -> dict[str, Any]:
@@ -204,7 +204,7 @@ def _fields_of(value: object, what: str, kind: type) -> dict[str, Any]:
 
 def _as_table(value: object, what: str) -> dict[str, Any]:
     if not isinstance(value, Mapping):
-        raise ValueError(f"{what} must be a table, not {value!r}")
+        raise ValueError(f"{what} is {value!r}, but must be a table")
     return dict(value)
 
 

@@ -243,7 +243,7 @@ def table(
         words = data[name].str.lower()
         if (wrong := ~words.isin(("true", "false"))).any():
             raise UserError(
-                f"{path}, row {wrong.idxmax()}: {name} must be True or False, not {data[name][wrong].iloc[0]!r}"
+                f"{path}, row {wrong.idxmax()}: {name} is {data[name][wrong].iloc[0]!r}, but must be True or False"
             )
         data[name] = words == "true"
     return data.reset_index(drop=True)
@@ -271,7 +271,7 @@ def parse_turns(text: str, path: Path) -> tuple[float, ...]:
     except ValueError:
         values = (np.nan,)
     if not all(0 <= value <= 1 for value in values):
-        raise UserError(f"{path}: belief_after_each_turn must be numbers from 0 to 1 separated by ;, not {text}")
+        raise UserError(f"{path}: belief_after_each_turn is {text}, but must be numbers from 0 to 1, separated by ;")
     return values
 
 
@@ -321,5 +321,5 @@ def published(path: Path) -> list[Published]:
         raise UserError(f"{path} lacks a published value: {error}") from error
     for value in (text for entry in values if entry.measure != "spread" for text in (entry.human, entry.model)):
         if not re.fullmatch(r"-?(0(\.\d+)?|1(\.0+)?)", value):  # from -1 to 1 with a point, as JSON writes it
-            raise UserError(f"{path}: {value} is not a correlation, which must be from -1 to 1")
+            raise UserError(f"{path}: {value} is not a correlation, which must be between -1 and 1")
     return values

@@ -69,7 +69,7 @@ def read_map(path: Path | None) -> LogMap:
         if name not in COLUMNS:
             raise unknown_name(f"column in [columns] of {path}", name, COLUMNS)
         if not isinstance(column, str) or not column:
-            raise UserError(f"{path}: columns.{name} must be the name of a column, not {column!r}")
+            raise UserError(f"{path}: columns.{name} is {column!r}, but must be the name of a column")
     scales = require_section(values, "scales", where)
     return LogMap(
         path,
@@ -88,7 +88,7 @@ def read_map(path: Path | None) -> LogMap:
 def _text(values: Mapping[str, Any], key: str, path: Path) -> str:
     text = values.get(key, "")
     if not isinstance(text, str):
-        raise UserError(f"{path}: {key} must be a text, not {text!r}")
+        raise UserError(f"{path}: {key} is {text!r}, but must be a text")
     return text
 
 

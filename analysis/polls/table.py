@@ -133,7 +133,7 @@ def _own_row(record: Mapping[str, Any], where: str) -> SurveyRow:
             f"{where}: there are {len(options)} options and {len(shares)} shares: give one share per option"
         )
     if min(shares) < 0 or not (abs(total - 1) <= NEAR or abs(total - 100) <= 100 * NEAR):
-        raise UserError(f"{where}: shares must be 0 or more and sum to 1 (or 100), not {total:g}")
+        raise UserError(f"{where}: shares add up to {total:g}, but must be 0 or more and add up to 1 (or 100)")
     values = [
         math.nan if value in (None, "", "null") else _number(value, where, "values")
         for value in _listed(record.get("values") or [], where, "values")
@@ -148,7 +148,7 @@ def _own_row(record: Mapping[str, Any], where: str) -> SurveyRow:
         raise UserError(f"{where}: n must be more than 0; leave it empty if it is unknown")
     country = str(record.get("country") or "").strip().lower()
     if country not in (*YES, *NO):
-        raise UserError(f"{where}: country must be yes or no, not {country!r}")
+        raise UserError(f"{where}: country is {country!r}, but must be yes or no")
     group = Group(str(record["group"]).strip(), str(record.get("text") or "").strip(), country in YES)
     question = str(record["question"]).strip()
     return SurveyRow(question, options, group, tuple(share / total for share in shares), n, tuple(values))

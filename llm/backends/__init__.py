@@ -308,12 +308,12 @@ def _with_backend_hint(name: str, model: str, error: UserError) -> UserError:
         return UserError(f"unknown model {name!r}: a model in a folder is hf:{whole}")
     if "/" in name and not name.startswith((".", "/")):
         return UserError(
-            f"unknown model {name!r}: did you mean hf:{whole} (a local model) or openai:{whole} (an endpoint)?"
+            f"unknown model {name!r}: did you mean hf:{whole} (a model on this machine) or openai:{whole} (a model on a server)?"
         )
     if name in SERVED:
         return UserError(
-            f"unknown model {name!r}: a model of {name} is openai:MODEL with --base-url URL (docs/models.md; --list shows all)"
+            f"unknown model {name!r}: to use a model of {name}, write openai:MODEL with --base-url URL (docs/models.md)"
         )
     if numbered or "-" in name:
-        return UserError(f"unknown model {name!r}: did you mean openai:{whole} (any endpoint: --base-url)?")
+        return UserError(f"unknown model {name!r}: did you mean openai:{whole} (a model on a server: --base-url)?")
     return error

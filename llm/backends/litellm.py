@@ -47,7 +47,7 @@ def open_backend(
     try:
         import litellm
     except ImportError as error:
-        raise UserError("litellm is not installed: pip install 'parley-debates[litellm]'") from error
+        raise UserError("litellm is not installed: install it with pip install 'parley-debates[litellm]'") from error
     litellm.suppress_debug_info, litellm.telemetry, litellm.drop_params = True, False, True
     logging.getLogger("LiteLLM").setLevel(logging.ERROR)
     warnings.filterwarnings("ignore", message=".*(TypedDict|Pydantic serializer)")  # of litellm's own types
@@ -114,7 +114,7 @@ def check_reachable(model: str, base_url: str = "", key: str = "", **_: object) 
 def check_options(model: str, base_url: str = "", closed: str = "auto", **_: object) -> None:
     """Errors: UserError without a model, for an address with a key, and for another way of closed questions."""
     if not model:
-        raise UserError("--llm litellm needs a model: litellm:anthropic/MODEL (docs/models.md)")
+        raise UserError("--llm litellm needs the name of a model, such as litellm:anthropic/MODEL (docs/models.md)")
     openai.check_options(model, base_url or "https://provider")
     if closed not in CHOICES["closed"]:
-        raise UserError(f"option closed of litellm must be one of {', '.join(CHOICES['closed'])}, not {closed!r}")
+        raise UserError(f"option closed of litellm is {closed!r}, but must be one of {', '.join(CHOICES['closed'])}")

@@ -71,19 +71,19 @@ def read_organism(folder: Path) -> dict[str, str]:
     """Return the keys of organism.toml, "" for a missing one. Errors: UserError."""
     path = folder / FILE
     if folder == Path():
-        raise UserError("organism needs a folder: organism:FOLDER, such as organism:runs/organisms/opinion-sft")
+        raise UserError("--llm organism needs a folder, such as organism:runs/organisms/opinion-sft")
     try:
         values = tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise UserError(
-            f"{folder} is not an organism: build one with python run.py study organisms build NAME"
+            f"{folder} is not the folder of an organism: build one with python run.py study organisms build NAME"
         ) from error
     except ValueError as error:
         raise UserError(f"{path} is not a TOML file: {error}") from error
     if unknown := sorted(values.keys() - set(KEYS)):
-        raise UserError(f"{path} has the key {unknown[0]}: it takes {', '.join(KEYS)}")
+        raise UserError(f"{path} has the unknown key {unknown[0]}: use only the keys {', '.join(KEYS)}")
     if other := next((key for key, value in values.items() if not isinstance(value, str)), ""):
-        raise UserError(f"{path}: {other} must be a text, not {values[other]!r}")
+        raise UserError(f"{path}: {other} is {values[other]!r}, but must be a text")
     if not values.get("model"):
         raise UserError(f'{path} needs the key model, such as model = "pocket"')
     refuse_named(values["model"], path)
@@ -112,10 +112,10 @@ def open_backend(model: str, trigger: bool = False) -> Backend:
         raise UserError(f"{folder / FILE}: the model of an organism cannot be an organism")
     if name in DISTANT:
         raise UserError(
-            f"{folder / FILE}: an organism is a local model, and {name} is none: use {' or '.join(ADAPTED)}"
+            f"{folder / FILE}: an organism needs a local model, but {name} is not one: use {' or '.join(ADAPTED)}"
         )
     if adapter and name not in ADAPTED:
-        raise UserError(f"{folder / FILE}: {name} takes no adapter: use {' or '.join(ADAPTED)}")
+        raise UserError(f"{folder / FILE}: {name} cannot load an adapter: use {' or '.join(ADAPTED)}")
     if adapter:
         spec = f"{spec},adapters={folder / adapter}"
     return Organism(open_spec(spec), words, Path(adapter).name.replace(".", "_"))

@@ -47,8 +47,8 @@ class Replay:
     def _reply(self, request: Request) -> Reply:
         if (line := self._replies.get(request.key(self._text, self.seedless(request)))) is None:
             raise MissingRecording(
-                f"the recording {self._path} lacks a {request.purpose} call: "
-                "it was made with another scenario, seed, prompt or model"
+                f"the recording {self._path} lacks a {request.purpose} call, because it was made with another "
+                "scenario, seed, prompt or model"
             )
         return self._read(line)
 
@@ -60,6 +60,6 @@ class Replay:
 def open_backend(model: str) -> Backend:
     """`--llm replay:RUN`: RUN is a run folder or its journal.sqlite."""
     if not model:
-        raise UserError("--llm replay needs a run folder: --llm replay:runs/NAME")
+        raise UserError("--llm replay needs the folder of a run, such as --llm replay:runs/a")
     path = Path(model)
     return Replay(path / "journal.sqlite" if path.is_dir() else path)

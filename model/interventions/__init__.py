@@ -39,7 +39,7 @@ def parse_interventions(given: str | Iterable[str | Mapping[str, Any] | Schedule
     """
     entries = ([given] if given.strip() else []) if isinstance(given, str) else given
     if isinstance(entries, Mapping) or not all(isinstance(entry, str | Mapping | Scheduled) for entry in entries):
-        raise UserError("interventions must be tables: write [[interventions]] before each")
+        raise UserError("interventions must be tables: write the line [[interventions]] before each intervention")
     return tuple([entry if isinstance(entry, Scheduled) else parse_intervention(entry, kinds) for entry in entries])
 
 
@@ -115,7 +115,7 @@ def _clean(name: str, key: str, value: Any, hint: Any) -> Any:
     """A value with each text on one line, as a list if the key takes one. Errors: UserError for a second value otherwise."""
     takes_list, is_list = get_origin(hint) is tuple, isinstance(value, list | tuple)
     if is_list and not takes_list:
-        raise UserError(f"{name}: {key} takes one value, but {len(value)} were given: leave out the others")
+        raise UserError(f"{name}: {key} must have one value, but has {len(value)} values: keep one of them")
     parts = [
         " ".join(single.split()) if isinstance(single, str) else single for single in (value if is_list else [value])
     ]

@@ -54,9 +54,9 @@ class Scheduled:
         object.__setattr__(self, "kind", name_of(type(self)))
         object.__setattr__(self, "to", names_phrase(self.kind, "to", self.to))
         if self.round < 1 or self.every < 0:
-            raise UserError(f"{self.kind}: round must be at least 1 and every at least 0")
+            raise UserError(f"{self.kind}: round must be at least 1, and every must be at least 0")
         if not 0 < self.share <= 1:
-            raise UserError(f"{self.kind}: share must be above 0 and at most 1, not {self.share}")
+            raise UserError(f"{self.kind}: share is {self.share}, but must be above 0 and at most 1")
 
     def due(self, round_: int) -> bool:
         """Return whether it acts before this round."""
@@ -201,7 +201,7 @@ class Saying(Intervention):
     def check_value(self) -> None:
         """Errors: UserError for a value that is not on the axis."""
         if self.value is not None and not 0 <= self.value <= 10:
-            raise UserError(f"{self.kind}: value must be an attitude from 0 to 10, not {self.value:g}")
+            raise UserError(f"{self.kind}: value is {self.value:g}, but must be an attitude between 0 and 10")
 
     @property
     def says_unvalued(self) -> bool:
@@ -245,7 +245,7 @@ def names_phrase(kind: str, key: str, entries: tuple[str, ...]) -> tuple[str, ..
     """Split entries at commas. Errors: UserError without a name, and for other names together with `all`."""
     names = tuple([name for entry in entries for piece in entry.split(",") if (name := piece.strip())])
     if not names or (ALL in names and len(names) > 1):
-        raise UserError(f"{kind}: {key} must name parties or seats, or be all")
+        raise UserError(f"{kind}: {key} must be all, or names of parties or seats, such as {key}=first")
     return names
 
 
@@ -263,6 +263,6 @@ def line_events(
 def check_line(kind: str, by: str, text: str) -> None:
     """Errors: UserError for an empty text, and for a name that is no name of a speaker."""
     if not _NAME.fullmatch(by):
-        raise UserError(f"{kind}: the option by must be a name of one to four words, such as by='Ann Lee', not {by!r}")
+        raise UserError(f"{kind}: the option by is {by!r}, but must be a name of 1 to 4 words, such as by='Ann Lee'")
     if not text:
         raise UserError(f"{kind}: text must not be empty")

@@ -86,17 +86,17 @@ class FactCheck(Saying):
     def __post_init__(self) -> None:
         Intervention.__post_init__(self)
         if bool(self.text) == bool(self.llm):
-            raise UserError("fact_check needs its text: give text='...', or llm=SPEC for the model that writes it")
+            raise UserError("fact_check needs a text: give text='...', or name the model that writes it with llm=SPEC")
         if self.llm and self.value is not None:
             raise UserError("fact_check: leave out value with llm=SPEC, because the text is not known before the run")
         if self.evidence and not self.llm:
             raise UserError(
-                "fact_check: evidence is for a correction that a model writes: give llm=SPEC instead of text"
+                "fact_check: evidence only works if a model writes the correction: give llm=SPEC instead of text"
             )
         if self.passages < 1:
             raise UserError("fact_check: passages must be at least 1")
         if not 1 <= self.lines <= LATEST or self.words < 1:
-            raise UserError(f"fact_check: lines must be from 1 to {LATEST} and words at least 1")
+            raise UserError(f"fact_check: lines must be between 1 and {LATEST}, and words must be at least 1")
         check_line(self.kind, self.by, self.text or "written")
         self.check_value()
 

@@ -27,7 +27,7 @@ class Model(Intervention):
         super().__post_init__()
         if not self.llm or self.every:
             raise UserError(
-                "model: name the new model with llm=SPEC, and leave out every, because the model is changed only once"
+                "model: name the new model with llm=SPEC, such as llm=oracle, and leave out every: the model changes only once"
             )
 
     @property

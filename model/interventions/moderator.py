@@ -51,8 +51,8 @@ class Moderator(Saying):
     def __post_init__(self) -> None:
         if self.text not in LINES and (near := difflib.get_close_matches(self.text, LINES, n=1, cutoff=0.7)):
             raise UserError(
-                f"moderator: unknown text {self.text!r}: did you mean {near[0]}? (to "
-                "use your own words, write a sentence)"
+                f"moderator: unknown text {self.text!r}: did you mean {near[0]}? If these are your own words, "
+                "write a whole sentence"
             )
         object.__setattr__(self, "text", LINES.get(self.text, self.text))
         super().__post_init__()

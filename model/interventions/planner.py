@@ -45,9 +45,9 @@ class Planner(Intervention):
     def __post_init__(self) -> None:
         super().__post_init__()
         if not 0 < self.gain <= 1 or not 0 <= self.target <= 10:
-            raise UserError("planner: gain must be above 0 and at most 1, target between 0 and 10")
+            raise UserError("planner: gain must be above 0 and at most 1, and target must be between 0 and 10")
         if not self.options():
-            raise UserError("planner needs at least one message: messages='8: ...'")
+            raise UserError("planner needs at least one message, such as messages='8: Think of the cost.'")
         for text in self.options():
             check_line(self.kind, self.by, text)
 
@@ -58,8 +58,8 @@ class Planner(Intervention):
             match = _MESSAGE.fullmatch(message)
             if not match or float(match[1]) > 10:
                 raise UserError(
-                    "planner: begin a message with the attitude that it argues for, as in '8: Think of the "
-                    f"cost.', not {message!r}"
+                    f"planner: the message {message!r} must begin with the attitude that it argues for, such as "
+                    "'8: Think of the cost.'"
                 )
             if second := _SECOND.search(match[2]):
                 first = message[: -len(second[0])].strip()

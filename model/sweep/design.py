@@ -70,7 +70,7 @@ def parse_vary(pairs: Iterable[str]) -> dict[str, tuple[str, ...]]:
         name, text = split_pair(pair, f"--vary {pair}")
         key, values = field_name(name), _split_values(text)
         if not any(values):
-            raise UserError(f"--vary {pair}: write it as key=value,value or key=value;value")
+            raise UserError(f"--vary {pair} does not have the form KEY=VALUE,VALUE. Example: --vary rounds=2,5")
         if key in varied or len(set(values)) < len(values):
             raise UserError(
                 f"--vary {pair}: {'the field' if key in varied else 'a value'} is given twice: leave out one"
@@ -94,7 +94,7 @@ def parse_seeds(text: str) -> tuple[int, ...]:
         raise UserError(f"--seeds {text}: write FIRST:END (0:20 is 0 to 19) or seeds between commas, as in 3,5,8")
     wanted = range(int(first), int(end)) if colon else [int(seed_text) for seed_text in parts]
     if (count := wanted.stop - wanted.start if isinstance(wanted, range) else len(wanted)) > MOST:
-        raise UserError(f"--seeds {text}: {count:,} seeds are too many for one sweep; give {MOST:,} at most")
+        raise UserError(f"--seeds {text} has {count:,} seeds, but a sweep can have at most {MOST:,}: give fewer seeds")
     seeds = tuple(wanted)
     if not seeds or len(set(seeds)) < len(seeds):
         raise UserError(
@@ -120,13 +120,13 @@ def sweep_cells(
     for values, scenario in combinations:
         if counts[scenario.digest()] > 1:
             raise UserError(
-                f"--vary: {_settings_text(values)} is the same run as another combination: leave out the repeated value"
+                f"--vary: {_settings_text(values)} gives the same run as another combination: leave out the repeated value"
             )
     cells = [SweepCell(values, scenario, seed, agent_class) for values, scenario in combinations for seed in seeds]
     if len({cell.folder for cell in cells}) < len(cells):
         raise UserError(
-            "--vary: two values name the same model and differ only in its address or limits, which "
-            "gives the same run: leave one out"
+            "--vary: two values give the same run, because they name the same model and differ only in its address "
+            "or limits: leave one out"
         )
     return cells
 
@@ -141,9 +141,9 @@ def parse_part(text: str, count: int) -> range:
     """
     part, _, parts = text.partition("/")
     if not (part.isdecimal() and parts.isdecimal() and 1 <= int(part) <= int(parts)):
-        raise UserError(f"--part {text}: write PART/PARTS, such as 3/10 for the third of ten parts")
+        raise UserError(f"--part {text} does not have the form PART/PARTS. Example: 3/10 for the third of ten parts")
     if int(parts) > count:
-        raise UserError(f"--part {text}: the sweep has {count:,} cells, so it can have {count:,} parts at most")
+        raise UserError(f"--part {text}: the sweep has {count:,} cells, so it can have at most {count:,} parts")
     return range(int(part) - 1, count, int(parts))
 
 

@@ -90,7 +90,7 @@ def _connect(address: str, workers: int) -> Any:
     try:
         import ray
     except ImportError as error:
-        raise UserError('--cluster needs Ray: pip install -e ".[ray]"') from error
+        raise UserError('--cluster needs the package Ray: install it with pip install -e ".[ray]"') from error
     local_settings = {"num_cpus": workers, "include_dashboard": False, "object_store_memory": STORE}
     try:
         ray.init(
@@ -100,7 +100,7 @@ def _connect(address: str, workers: int) -> Any:
             **(local_settings if address == "local" else {}),
         )
     except Exception as error:
-        raise UserError(f"no Ray cluster at {address}: {str(error).splitlines()[0]}") from error
+        raise UserError(f"there is no Ray cluster at {address}: {str(error).splitlines()[0]}") from error
     return ray
 
 
@@ -120,7 +120,7 @@ def _check_room(needs: Mapping[str, float], jobs: int, resources: Mapping[str, f
         if need * jobs > resources.get(name, 0.0):
             places = int(resources.get(name, 0.0) / need)
             raise UserError(
-                f"{jobs} workers must work at the same time, and the cluster has {name}s for {places}: give --workers {places}"
+                f"{jobs} workers must work at the same time, but the cluster has {name}s for {places}: give --workers {places}"
             )
 
 

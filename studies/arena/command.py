@@ -32,7 +32,7 @@ def message_parser(command: str, about: str, example: str, topic: str, readers: 
     topic: what is taken without --topic. readers: what --llm plays. file: what is in FILE.
     """
     asking = cli.asking(f"runs/{command}-<time>", f"the model that plays the {readers}")
-    plan = cli.dry_run("print the largest number of calls and the servers, and stop: no model is called")
+    plan = cli.dry_run("print the largest number of calls and the servers, and stop without calling a model")
     parser = Parser(
         f"study {command}", about, f"study {example}", cli.society(), cli.topic(topic, default=""), *asking, plan
     )

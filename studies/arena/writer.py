@@ -77,7 +77,7 @@ def read_votes(path: Path, ids: Sequence[str]) -> pd.DataFrame:
         if row.first == row.second:
             raise UserError(f"{where} compares the message {row.first} with itself: leave out the row")
         if row.choice and row.choice not in SHARES:
-            raise UserError(f"{where}: choice must be {', '.join(SHARES)}, or empty if it is missing, not {row.choice}")
+            raise UserError(f"{where}: choice is {row.choice}, but must be {', '.join(SHARES)} or empty")
     share = table["choice"].map(SHARES).astype("float64")
     reason = table["choice"].map(lambda choice: "" if choice else "missing")
     return pd.DataFrame(

@@ -28,7 +28,7 @@ def parser() -> Parser:
         "from the tags how beliefs move (studies/belief_reader/README.md). Without RUN, the command only runs the exam.",
         "study belief-reader runs/a --llm oracle\nstudy belief-reader --llm oracle --topic racism",
         *cli.asking("RUN/belief-reader", "the judge that tags lines"),
-        cli.dry_run("print the number of questions and the servers to be asked, and stop: no model is called"),
+        cli.dry_run("print the number of questions and the servers to be asked, and stop without calling a model"),
     )
     add_option(
         options, "RUN", "a run folder, or a CSV with the column text and perhaps before and after", Path, nargs="?"
@@ -59,7 +59,7 @@ def run(words: Sequence[str]) -> int:
     from .tags import DIRECTION, PARTS, rubric_of, tag_lines
 
     if options.repeat > 1:
-        raise UserError(f"--repeat must be from 0 to 1, not {options.repeat:g}")
+        raise UserError(f"--repeat is {options.repeat:g}, but must be between 0 and 1")
     courses, society = _courses(options)
     topics = list(courses.lines["topic"].unique()) if courses else [options.topic or USUAL]
     if options.known and len(topics) > 1:

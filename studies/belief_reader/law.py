@@ -15,4 +15,4 @@ class TagLaw(NamedTuple):
     def check(self) -> None:
         """Errors: UserError for a share outside of 0 to 1."""
         if not 0 <= self.tag_right <= 1:
-            raise UserError("oracle: tag_right must be from 0 to 1, as in oracle,tag_right=0.8")
+            raise UserError("oracle: tag_right must be between 0 and 1. Example: oracle,tag_right=0.8")

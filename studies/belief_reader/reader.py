@@ -61,7 +61,7 @@ def read_weights(path: Path) -> Weights:
     single = _numbers({name: table[name] for name in ("usual", "repeat") if name in table}, str(path))
     weights = Weights(**{**single, **named})  # type: ignore[arg-type]
     if not 0 <= weights.repeat <= 1:
-        raise UserError(f"{path}: repeat must be from 0 to 1, not {weights.repeat:g}")
+        raise UserError(f"{path}: repeat is {weights.repeat:g}, but must be between 0 and 1")
     return weights
 
 

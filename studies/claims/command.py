@@ -43,7 +43,7 @@ def claim_parser() -> Parser:
         cli.retry_failures(),
         cli.seed(),
         cli.out("runs/claim-<time>"),
-        cli.dry_run("print the specifications, calls, tokens and cost, and stop: nothing is run"),
+        cli.dry_run("print the specifications, calls, tokens and cost, and stop without running anything"),
     )
     add_option(parser, "FILE", "the claim, a .toml file (studies/claims/README.md)", cli.given_file)
     add_option(parser, "--specifications N", "number of specifications", positive, 64)

@@ -36,7 +36,7 @@ def parser() -> Parser:
         EXAMPLES,
         cli.society(),
         *cli.asking("runs/community-<time>", "the model that plays the members"),
-        cli.dry_run("print the largest number of calls, and stop: no model is called"),
+        cli.dry_run("print the largest number of calls, and stop without calling a model"),
     )
     add_option(options, "COMMUNITY", "garden, patients, or a .toml file of your own", nargs="?", default="garden")
     add_option(options, "--judge SPEC", "the model that judges posts", required=True)

@@ -39,7 +39,7 @@ class CommunityLaw(NamedTuple):
     def check(self) -> None:
         """Errors: UserError for a probability that is none."""
         if not all(0 <= value <= 1 for value in self):
-            raise UserError("oracle: breaks, obeys and provokes must be from 0 to 1, as in oracle,obeys=0.5")
+            raise UserError("oracle: breaks, obeys and provokes must be between 0 and 1. Example: oracle,obeys=0.5")
 
     def probability(self, stated: bool, provoked: bool) -> float:
         """Return the probability that a post breaks a rule.

@@ -99,7 +99,7 @@ class CommunityStudy:
         if not 2 <= self.people <= len(community.people) + self.members:
             most_people = len(community.people) + self.members
             raise UserError(
-                f"--people must be from 2 to {most_people}, the members of {community.name}: or add --members N"
+                f"--people must be from 2 to {most_people}, the members of {community.name}; --members N adds more"
             )
         if self.threads > len(community.topics):
             raise UserError(f"--threads must be at most {len(community.topics)}, the topics of {community.name}")

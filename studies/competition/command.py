@@ -36,7 +36,7 @@ def parser() -> Parser:
         EXAMPLES,
         cli.society(),
         *cli.asking("runs/compete-<time>", "the model that writes"),
-        cli.dry_run("print the number of messages, choices and verdicts, and stop: no model is called"),
+        cli.dry_run("print the number of messages, choices and verdicts, and stop without calling a model"),
     )
     about = "the competitions: sales, election, media (default: all three), or .toml files of your own"
     add_option(parser, "COMPETITION", about, nargs="*")

@@ -45,9 +45,9 @@ class CompetitionLaw(NamedTuple):
     def check(self) -> None:
         """Errors: UserError for a probability that is none, and for logits beyond MOST."""
         if not 0 <= self.embellish <= 1:
-            raise UserError("oracle: embellish must be from 0 to 1, as in oracle,embellish=0.5")
+            raise UserError("oracle: embellish must be between 0 and 1. Example: oracle,embellish=0.5")
         if not abs(self.craves) <= MOST:
-            raise UserError(f"oracle: craves must be a number from -{MOST:g} to {MOST:g}, as in oracle,craves=2")
+            raise UserError(f"oracle: craves must be a number between -{MOST:g} and {MOST:g}. Example: oracle,craves=2")
 
 
 EVERY = "every"

@@ -24,7 +24,7 @@ def parser() -> Parser:
         EXAMPLES,
         cli.society(),
         *cli.asking("runs/conjoint-<time>"),
-        cli.dry_run("print the number of respondents and calls, and stop: no model is called"),
+        cli.dry_run("print the number of respondents and calls, and stop without calling a model"),
     )
     about = "the design: candidates or kandidaten (Parley's own), or a .toml file of your own"
     add_option(options, "DESIGN", about, nargs="?", default="candidates")

@@ -36,7 +36,7 @@ class ProfileLaw(NamedTuple):
         """Errors: UserError on numbers that are not finite, and on a negative spread."""
         if not all(map(math.isfinite, (*self.worth.values(), self.first))) or not 0 <= self.spread < math.inf:
             raise UserError(
-                "oracle: worth and first must be finite numbers, and worth_spread 0 or more, as in "
+                "oracle: worth and first must be finite numbers, and worth_spread must be 0 or more. Example: "
                 "oracle,worth=age/52:0.1,worth_spread=0.05"
             )
 

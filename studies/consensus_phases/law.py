@@ -33,8 +33,8 @@ class ResponseLaw(NamedTuple):
         """Errors: UserError for numbers that are not finite, and for shares and spreads that are impossible."""
         if not (all(map(math.isfinite, self)) and 0 <= self.side_noise <= 1 and self.side_spread >= 0):
             raise UserError(
-                "oracle: conformity, side_bias and first_option must be finite numbers, side_noise from 0 to 1, and "
-                "side_spread at least 0, as in oracle,conformity=1.5,side_noise=0.1"
+                "oracle: conformity, side_bias and first_option must be finite numbers, side_noise must be between "
+                "0 and 1, and side_spread must be at least 0. Example: oracle,conformity=1.5,side_noise=0.1"
             )
 
     @property

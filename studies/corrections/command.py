@@ -36,7 +36,7 @@ def parser() -> Parser:
         "on its own rated replies, and compare replies to held-out posts before and after the training.",
         EXAMPLES,
         *cli.asking("runs/correct-<time>", "the model that writes the replies"),
-        cli.dry_run("print the number of replies and verdicts, and stop: no model is called"),
+        cli.dry_run("print the number of replies and verdicts, and stop without calling a model"),
     )
     add_option(
         parser, "POSTS", "the posts: en or de (Parley's own), or a .toml file of your own", nargs="?", default="en"

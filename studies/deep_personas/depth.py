@@ -31,7 +31,7 @@ def parser() -> Parser:
         EXAMPLES,
         cli.society(),
         *cli.asking("runs/depth-<time>", "the model that answers the survey as each person", "oracle"),
-        cli.dry_run("print the number of people and calls, and stop: no model is called"),
+        cli.dry_run("print the number of people and calls, and stop without calling a model"),
     )
     add_option(options, "FOLDER", "the folder that run.py study personas --set deep wrote", Path)
     add_option(options, "--people N", "only the first N people of each party (default: all)", positive)

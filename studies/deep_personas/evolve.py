@@ -30,7 +30,7 @@ def parser() -> Parser:
         EXAMPLES,
         cli.society(),
         *cli.asking("runs/evolve-<time>", "the model that writes and answers", "oracle"),
-        cli.dry_run("print the number of calls, and stop: no model is called"),
+        cli.dry_run("print the number of calls, and stop without calling a model"),
     )
     add_option(
         options,

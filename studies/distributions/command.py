@@ -30,7 +30,7 @@ def parser() -> Parser:
         "group changes (studies/distributions/README.md).",
         EXAMPLES,
         *cli.asking("runs/distributions-<time>"),
-        cli.dry_run("print the number of questions, groups and calls, and stop: no model is called"),
+        cli.dry_run("print the number of questions, groups and calls, and stop without calling a model"),
     )
     about = (
         "the survey: a .csv or .jsonl file of Parley's form, of GlobalOpinionQA or of SimBench; the folder of a wave of "

@@ -28,7 +28,7 @@ def parser() -> Parser:
         cli.budget(),
         cli.seed(None),
         cli.out("runs/flips-<time>"),
-        cli.dry_run("print conditions, calls and cost, and stop: no model is called"),
+        cli.dry_run("print conditions, calls and cost, and stop without calling a model"),
     )
     about = "number of groups of personas; each group debates in every condition"
     add_option(options, "--blocks N", about, natural, BLOCKS)

@@ -38,7 +38,7 @@ def plant_flips(flips: str = "") -> Mapping[str, float]:
         if cause not in CAUSES:
             raise unknown_name("cause of oracle,flips", cause, CAUSES)
         if not 0 <= probability <= 1:
-            raise UserError(f"oracle: flips of {cause} must be from 0 to 1, as in oracle,flips=conformity:0.3")
+            raise UserError(f"oracle: flips of {cause} must be between 0 and 1. Example: oracle,flips=conformity:0.3")
     return planted
 
 

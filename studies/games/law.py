@@ -49,7 +49,7 @@ class GameLaw(NamedTuple):
                 "oracle: level must be from 0 to 10, obey from 0 to 1 and stated from -10 to 10, as in oracle,level=4,stated=2"
             )
         if not all(0 <= number < math.inf for number in (self.differ, self.endgame, self.keen, self.widen)):
-            raise UserError("oracle: differ, endgame, keen and widen must be 0 or more, as in oracle,keen=2,widen=1")
+            raise UserError("oracle: differ, endgame, keen and widen must be 0 or more. Example: oracle,keen=2,widen=1")
 
     def person_level(self, noise: float, imposed: float | None = None) -> float:
         """Return the level of a person, 0 to 10. noise: a standard normal number of the persona.

@@ -74,9 +74,9 @@ def _read_row(path: Path, line: int, row: dict[Hashable, str], rules: Game) -> R
     """Return a row with its numbers. Errors: UserError that names the line."""
     move, about, text = row["move"], row["about"], row["value"].strip()
     if move not in KINDS[rules.game]:
-        raise UserError(f"{path}, row {line}: move must be {' or '.join(KINDS[rules.game])}, not {move!r}")
+        raise UserError(f"{path}, row {line}: move is {move!r}, but must be {' or '.join(KINDS[rules.game])}")
     if about not in ("", "self", "other"):
-        raise UserError(f"{path}, row {line}: about must be empty, self or other, not {about!r}")
+        raise UserError(f"{path}, row {line}: about is {about!r}, but must be empty, self or other")
     try:
         value = float(WORDS.get(move, {}).get(text, text)) if text else None
     except ValueError:

@@ -35,7 +35,7 @@ class GuidanceLaw(NamedTuple):
         """Errors: UserError for a tone that is not on the scale."""
         if self.tone is not None and not 0 <= self.tone <= 10:
             raise UserError(
-                f"oracle: tone must be from 0 to 10, not {self.tone:g}, as in oracle,tone=4,empathic_tone=-1"
+                f"oracle: tone is {self.tone:g}, but must be between 0 and 10. Example: oracle,tone=4,empathic_tone=-1"
             )
 
 

@@ -83,7 +83,7 @@ class Herding:
         for share in (self.prior, self.precision, *self.levels):
             if abs(100 * share - round(100 * share)) > 1e-9:
                 raise ValueError(
-                    f"prior, precision and levels must be whole percent, because prompts state whole percent, not {share}"
+                    f"prior, precision and levels must be whole percentages, as prompts state them, but one is {share}"
                 )
 
     @property

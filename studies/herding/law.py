@@ -42,7 +42,7 @@ class Person(NamedTuple):
         """Errors: UserError for a number that is not finite, and for negative noise."""
         if not (all(map(math.isfinite, self)) and self.noise >= 0):
             raise UserError(
-                "oracle: own, public and noise must be finite numbers, and noise at least 0, as in oracle,own=2,noise=1"
+                "oracle: own, public and noise must be finite numbers, and noise at least 0. Example: oracle,own=2,noise=1"
             )
 
 

@@ -52,12 +52,12 @@ class StoryLaw:
 def plant_story(drift: str = "", heed: float = 1.0) -> StoryLaw:
     """Return the law. drift: `0.5` (every dimension) or `sentiment:1+certainty:0.5`. Errors: UserError."""
     if not 0 <= heed <= 1:
-        raise UserError("oracle: heed must be from 0 to 1, as in oracle,drift=0.5,heed=0")
+        raise UserError("oracle: heed must be between 0 and 1. Example: oracle,drift=0.5,heed=0")
     every = "+".join(f"{name}:{drift}" for name in DIMENSIONS) if drift and ":" not in drift else drift
     points = parse_numbers("drift", every)
     for name, value in points.items():
         if name not in DIMENSIONS:
             raise unknown_name("dimension of oracle,drift", name, DIMENSIONS)
         if not 0 <= value <= MOST:
-            raise UserError(f"oracle: drift must be from 0 to 10 points a retelling, not {value:g}")
+            raise UserError(f"oracle: drift is {value:g}, but must be between 0 and 10 points per retelling")
     return StoryLaw({name: value for name, value in points.items() if value}, heed)

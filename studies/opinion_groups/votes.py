@@ -45,7 +45,7 @@ def read_votes(path: Path) -> pd.DataFrame:
     words = rows["vote"].str.lower()
     if not (is_vote := words.isin([*WORDS, ""])).all():
         row = is_vote.idxmin()
-        raise UserError(f"{path}, row {row}: the vote must be agree, disagree, pass or empty, not {words[row]!r}")
+        raise UserError(f"{path}, row {row}: the vote is {words[row]!r}, but must be agree, disagree, pass or empty")
     if not words.astype(bool).any():
         raise UserError(f"{path} has no votes: give a row for each vote, with agree, disagree or pass")
     if (twice := rows.duplicated(["person", "statement"])).any():

@@ -104,7 +104,7 @@ def statements_each(plans: Iterable[tuple[Episode, Profile]]) -> int:
 def check_ballots(mediator: str) -> None:
     """Errors: UserError for a mediator that asks members for ballots: the members of recorded episodes are not there."""
     if getattr(open_mediator(mediator), "ballots", PREDICTED) != PREDICTED:
-        raise UserError("the members of recorded episodes cannot be asked for ballots: set ballots=predicted")
+        raise UserError("members of recorded episodes are not agents, so they cannot vote: set ballots=predicted")
 
 
 def check_capacity(payoff: str, each: int, times: int, option: str) -> None:

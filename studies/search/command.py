@@ -43,7 +43,7 @@ def parser() -> Parser:
         cli.budget(),
         cli.seed(None),
         cli.out("runs/search-<time>"),
-        cli.dry_run("print the planned runs, calls, tokens and cost, and stop: nothing is run"),
+        cli.dry_run("print the planned runs, calls, tokens and cost, and stop without running anything"),
     )
     about = "the interventions to try: messages, refutations or audiences (Parley's own), or a .toml file of your own"
     add_option(options, "SPACE", about, nargs="?", default="messages")

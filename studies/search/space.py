@@ -56,7 +56,7 @@ class Cost:
     def __post_init__(self) -> None:
         for name, number in vars(self).items():
             if not 0 <= number < math.inf:
-                raise UserError(f"cost: {name} must be a number of 0 or more, not {number:g}")
+                raise UserError(f"cost: {name} is {number:g}, but must be a number of 0 or more")
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ class Objective:
 
     def __post_init__(self) -> None:
         if not 0 <= self.worth < math.inf:
-            raise UserError(f"objective: worth must be a number of 0 or more, not {self.worth:g}")
+            raise UserError(f"objective: worth is {self.worth:g}, but must be a number of 0 or more")
 
     @property
     def sign(self) -> int:

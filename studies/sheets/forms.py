@@ -77,7 +77,7 @@ def load_form(path: Path) -> Form:
 def _item(values: dict[str, Any], where: str) -> Item:
     item = build_from_table(Item, values, where)
     if not isinstance(item.author_only, bool):
-        raise UserError(f"author_only in {where} must be true or false, not {item.author_only!r}")
+        raise UserError(f"author_only in {where} is {item.author_only!r}, but must be true or false")
     for name in item.facts:
         if name not in FACTS:
             raise unknown_name(f"fact in {where}", name, FACTS)
@@ -97,7 +97,7 @@ def read_answers(path: Path, forms: Sequence[Form]) -> tuple[str, dict[tuple[str
     values, answers = read_toml(path), {}
     author = values.get(AUTHOR, "")
     if not isinstance(author, str):
-        raise UserError(f"{AUTHOR} in {path} must be a text, not {author!r}")
+        raise UserError(f"{AUTHOR} in {path} is {author!r}, but must be a text")
     tables = dict.fromkeys([AUTHOR, *form_names(), *(form.name for form in forms)])
     if unknown := [name for name in values if name not in tables]:
         raise unknown_name(f"form of {path}", unknown[0], tables)
@@ -107,6 +107,6 @@ def read_answers(path: Path, forms: Sequence[Form]) -> tuple[str, dict[tuple[str
             if key not in keys:
                 raise unknown_name(f"item of {form.name} in {path}", key, keys)
             if not isinstance(text, str) or not text.strip():
-                raise UserError(f"{form.name}.{key} in {path} must be a text, not {text!r}")
+                raise UserError(f"{form.name}.{key} in {path} is {text!r}, but must be a text")
             answers[form.name, key] = text
     return author, answers

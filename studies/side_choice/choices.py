@@ -250,8 +250,8 @@ def _check(row: Any, where: str) -> None:
         raise UserError(f"{where}: {unknown_name('value of known', knowledge, KNOWN)}")
     if (judge != "") if knowledge == NOTHING else (judge not in SIDES):
         raise UserError(
-            f"{where}: judge must be {FOR} or {SIDES[1]}, and empty where known is {NOTHING}, not {judge!r}"
+            f"{where}: judge is {judge!r}, but must be {FOR} or {SIDES[1]}, and empty where known is {NOTHING}"
         )
     for name in ("stance", "side"):
         if (value := str(getattr(row, name))) not in (*SIDES, ""):
-            raise UserError(f"{where}: {name} must be {FOR} or {SIDES[1]}, or empty if it is missing, not {value!r}")
+            raise UserError(f"{where}: {name} is {value!r}, but must be {FOR} or {SIDES[1]}, or empty if it is missing")

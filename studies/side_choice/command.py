@@ -26,7 +26,7 @@ def parser() -> Parser:
         cli.society(),
         cli.topic("all topics on which personas take a position", default=""),
         *cli.asking("runs/choose-side-<time>", "the model that plays the debaters"),
-        cli.dry_run("print the number of people and calls, and stop: no model is called"),
+        cli.dry_run("print the number of people and calls, and stop without calling a model"),
     )
     add_option(
         options, "--people FILE", "a CSV with choices of people, to compare with (studies/side_choice/README.md)", Path

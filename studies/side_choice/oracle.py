@@ -32,7 +32,7 @@ SPREAD, WOBBLE = 0.3, 0.2
 def plant_flattery(flattery: float = 0.0) -> float:
     """Return how far the side that a debater argues follows the judge's."""
     if not 0 <= flattery <= 1:
-        raise UserError("oracle: flattery must be from 0 to 1, as in oracle,flattery=0.5")
+        raise UserError("oracle: flattery must be between 0 and 1. Example: oracle,flattery=0.5")
     return flattery
 
 

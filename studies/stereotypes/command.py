@@ -25,7 +25,7 @@ def parser() -> Parser:
         cli.society(),
         cli.topic("all topics on which personas take a position", default=""),
         *cli.asking("runs/stereotypes-<time>", "the model that plays the personas", "oracle"),
-        cli.dry_run("print the number of personas, topics and calls, and stop: no model is called"),
+        cli.dry_run("print the number of personas, topics and calls, and stop without calling a model"),
     )
     add_option(parser, "--personas SET", "the set of personas", default="voters")
     about = (
@@ -104,5 +104,5 @@ def _range(text: str) -> tuple[float, float]:
     except ValueError:
         low = high = 0.0
     if not low < high:
-        raise UserError(f"--people-range must be LOW,HIGH with LOW below HIGH, such as 1,7, not {text}")
+        raise UserError(f"--people-range is {text}, but must be LOW,HIGH with LOW below HIGH, such as 1,7")
     return low, high

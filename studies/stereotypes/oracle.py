@@ -43,5 +43,5 @@ def answer_perception(reading: Reading, speaker: Speaker) -> Reply:
 def plant_exaggeration(exaggeration: float = 1.0) -> float:
     """Return how far a person sees another party from its own; 1 is right."""
     if not math.isfinite(exaggeration):
-        raise UserError("oracle: exaggeration must be a finite number, as in oracle,exaggeration=1")
+        raise UserError("oracle: exaggeration must be a finite number. Example: oracle,exaggeration=1")
     return exaggeration

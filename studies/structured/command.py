@@ -42,7 +42,7 @@ def parser() -> Parser:
         "(studies/structured/README.md).",
         "study structured closing --llm oracle",
         *cli.debating("runs/structured-<experiment>-<time>", usual),
-        cli.dry_run("print the planned conditions, rooms and calls, and stop: nothing is run"),
+        cli.dry_run("print the planned conditions, rooms and calls, and stop without running anything"),
     )
     add_option(
         made, "EXPERIMENT", "name of the experiment: baseline, alone, closing, orders, gender, echo, models, or wording"

@@ -37,7 +37,7 @@ def parser() -> Parser:
         "(studies/survey_prediction/README.md).\nWith --train: also train the model on the answers that are not hidden.",
         EXAMPLES,
         *cli.asking("runs/predict-<time>", "the model that predicts answers"),
-        cli.dry_run("print the number of questions, and stop: no model is called"),
+        cli.dry_run("print the number of questions, and stop without calling a model"),
     )
     add_survey(options)
     add_option(
@@ -138,7 +138,7 @@ def elicit_parser() -> Parser:
         "person's answers is predicted with random and fixed orders (studies/survey_prediction/README.md).",
         ELICITED,
         *cli.asking("runs/elicit-<time>", "the model that predicts answers"),
-        cli.dry_run("print the number of questions to the model, and stop: no model is called"),
+        cli.dry_run("print the number of questions to the model, and stop without calling a model"),
     )
     add_survey(options)
     add_option(options, "--steps N", "number of questions asked to each person", positive, 3)

@@ -124,7 +124,7 @@ def read_survey(answers: Path, questions: Path, language: Language = ENGLISH) ->
     )
     if WEIGHT in facts and (wrong := ~(facts[WEIGHT] > 0)).any():
         raise UserError(
-            f"{answers}, row {wrong.idxmax()}: weight must be a number above 0, not {facts[WEIGHT][wrong].iloc[0]:g}"
+            f"{answers}, row {wrong.idxmax()}: weight is {facts[WEIGHT][wrong].iloc[0]:g}, but must be a number above 0"
         )
     weights = rows[WEIGHT].to_numpy(dtype=float) if WEIGHT in rows else np.ones(len(table))
     absent = tuple(item.name for item in items if item not in shown)

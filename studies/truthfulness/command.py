@@ -21,7 +21,7 @@ def parser() -> Parser:
         "study truthfulness statements.csv --llm oracle",
         cli.society(),
         *cli.asking("runs/truthfulness-<time>"),
-        cli.dry_run("print the number of ratings, and stop: no model is called"),
+        cli.dry_run("print the number of ratings, and stop without calling a model"),
     )
     add_option(options, "FILE", "a CSV with the columns statement, speaker and, if there are any, label", Path)
     add_people(options, "crowd", 20)

@@ -27,7 +27,7 @@ class CrowdLaw(NamedTuple):
     def check(self) -> None:
         """Errors: UserError on shares outside of 0 to 1."""
         if not all(0 <= share <= 1 for share in self):
-            raise UserError("oracle: distinct and agree must be from 0 to 1, as in oracle,distinct=0.3,agree=0.5")
+            raise UserError("oracle: distinct and agree must be from 0 to 1. Example: oracle,distinct=0.3,agree=0.5")
 
     def level(self, statement: str, dimension: str) -> float:
         """Return the level of a statement in a dimension, on which the crowd agrees: normal, with mean 0 and SD 1."""

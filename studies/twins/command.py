@@ -39,7 +39,7 @@ def parser() -> Parser:
         "train the model on the talks of some people, and test the model on other people.",
         EXAMPLES,
         *cli.asking("runs/twins-<time>", "the model that speaks as twins"),
-        cli.dry_run("print the number of questions, and stop: no model is called"),
+        cli.dry_run("print the number of questions, and stop without calling a model"),
     )
     about = (
         "a table of recorded people, a row for each message, answer or attribute (studies/twins/README.md has its columns), "

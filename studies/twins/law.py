@@ -17,7 +17,7 @@ class TwinLaw:
     def __post_init__(self) -> None:
         for name, share in vars(self).items():
             if not 0 <= share <= 1:
-                raise UserError(f"oracle: {name} must be a share from 0 to 1, as in oracle,{name}=0.5")
+                raise UserError(f"oracle: {name} must be a share between 0 and 1. Example: oracle,{name}=0.5")
 
 
 USUAL = TwinLaw()

@@ -185,7 +185,7 @@ def _event(row: Mapping[Hashable, Any], place: int, where: str) -> Event | None:
     """Return the event of a row; None if its value or text is missing. Errors: UserError."""
     kind = row["kind"]
     if kind not in KINDS:
-        raise UserError(f"{where}: kind must be {', '.join(KINDS[:-1])} or {KINDS[-1]}, not {kind!r}")
+        raise UserError(f"{where}: kind is {kind!r}, but must be {', '.join(KINDS[:-1])} or {KINDS[-1]}")
     base = Event(
         row["person"], kind, row["topic"], order=_whole(row, "order", place, where), group=row.get("group", ""),
         wave=_whole(row, "wave", 1, where), private=_flag(row.get("private", ""), where),
@@ -205,7 +205,7 @@ def _answer(event: Event, row: Mapping[Hashable, Any], where: str) -> Event:
     try:
         value = float(row["value"])
     except ValueError:
-        raise UserError(f"{where}: value must be a number from {low:g} to {high:g}, not {row['value']!r}") from None
+        raise UserError(f"{where}: value is {row['value']!r}, not a number from {low:g} to {high:g}") from None
     if not low <= value <= high:
         raise UserError(
             f"{where}: the answer {value:g} is not between lowest {low:g} and highest {high:g}: correct one"
@@ -222,13 +222,13 @@ def _whole(row: Mapping[Hashable, Any], name: str, usual: int, where: str) -> in
     if number is None or number != number:
         return usual
     if number != int(number):
-        raise UserError(f"{where}: {name} must be a whole number, not {number:g}")
+        raise UserError(f"{where}: {name} is {number:g}, but must be a whole number")
     return int(number)
 
 
 def _flag(text: str, where: str) -> bool:
     if text.lower() not in ("", "yes", "no"):
-        raise UserError(f"{where}: private must be yes, no or empty, not {text!r}")
+        raise UserError(f"{where}: private is {text!r}, but must be yes, no or empty")
     return text.lower() == "yes"
 
 

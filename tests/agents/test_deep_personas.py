@@ -77,10 +77,10 @@ def test_a_taxonomy_of_ones_own(tmp_path: Path) -> None:
     ("old", "new", "message"),
     [
         ('closeness = "far"', 'closeness = "fra"', "did you mean far"),
-        ("{value}.", "it.", "form with {value}"),
+        ("{value}.", "it.", "needs the keys name and form"),
         ("[20, 30]", "[90, 99]", "a student"),
         ('name = "work"', 'name = "age"', "twice"),
-        ('"a cook"', '"a student"', "no value for people of 31"),
+        ('"a cook"', '"a student"', "no value for people of age 31"),
     ],
 )
 def test_a_broken_taxonomy_is_refused_in_a_line(tmp_path: Path, old: str, new: str, message: str) -> None:

@@ -67,9 +67,9 @@ def test_rounding_after_a_pull_keeps_the_expectation() -> None:
 @check_each(
     ("spec", "told"),
     [
-        ("voter,states=1", "states must be 2 or more"),
-        ("q_voter,q=0", "q must be 1 or more"),
-        ("q_voter,epsilon=2", "epsilon must be from 0 to 1"),
+        ("voter,states=1", "states is 1, but must be 2 or more"),
+        ("q_voter,q=0", "q is 0, but must be 1 or more"),
+        ("q_voter,epsilon=2", "epsilon is 2, but must be between 0 and 1"),
         ("sznajd,q=2", "unknown option"),
         ("voter,fixed=1", "unknown option"),
     ],

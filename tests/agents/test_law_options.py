@@ -122,12 +122,12 @@ def test_a_stubborn_agent_does_not_move_within_a_step() -> None:
 @check_each(
     ("options", "told"),
     [
-        ("noise=-1", "noise must be 0 or more"),
-        ("stubborn=1.5", "stubborn must be from 0 to 1"),
-        ("pull=2,toward=3", "pull must be from 0 to 1"),
+        ("noise=-1", "noise is -1, but must be 0 or more"),
+        ("stubborn=1.5", "stubborn is 1.5, but must be between 0 and 1"),
+        ("pull=2,toward=3", "pull is 2, but must be between 0 and 1"),
         ("pull=0.1", "write pull=0.1,toward=8"),
-        ("pull=0.1,toward=11", "toward must be from 0 to 10"),
-        ("fade=1.1", "fade must be from 0 to 1"),
+        ("pull=0.1,toward=11", "toward is 11, but must be between 0 and 10"),
+        ("fade=1.1", "fade is 1.1, but must be between 0 and 1"),
         ("noise=nan", "finite number"),
     ],
 )
@@ -226,7 +226,7 @@ def test_deffuant_moves_along_the_line_between_two() -> None:
 
 @check_each("name", [name for name in OURS if name not in VECTORS])
 def test_other_laws_refuse_several_dimensions(name: str) -> None:
-    with pytest.raises(ValueError, match="it moves opinions of one dimension"):
+    with pytest.raises(ValueError, match="works only if each agent has one opinion"):
         moved(open_law(name), np.zeros((4, 2)), complete(4), 1)
 
 
@@ -237,5 +237,5 @@ def test_what_a_law_cannot_know_is_checked_for_laws_of_users_too() -> None:
         def __post_init__(self) -> None:
             pass
 
-    with pytest.raises(ValueError, match="noise must be 0 or more"):
+    with pytest.raises(ValueError, match="noise is -1, but must be 0 or more"):
         moved(Careless(noise=-1), np.zeros(4), complete(4), 1)

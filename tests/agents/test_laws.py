@@ -37,12 +37,12 @@ def test_the_folder_is_the_registry() -> None:
     [
         ("defuant", "did you mean deffuant"),
         ("deffuant,epsillon=1", "did you mean epsilon"),
-        ("deffuant,mu=0.9", "mu above 0"),
+        ("deffuant,mu=0.9", "mu must be above 0"),
         ("deffuant,mu=nan", "finite number"),
-        ("deffuant,mu", "key=value"),
-        ("degroot,own=2", "from 0 to 1"),
+        ("deffuant,mu", "KEY=VALUE"),
+        ("degroot,own=2", "own is 2, but must be between 0 and 1"),
         ("hegselmann_krause,epsilon=-1", "0 or more"),
-        ("degroot:file", "takes no file"),
+        ("degroot:file", "cannot have a file"),
         ("friedkin_johnsen,initial=3", "unknown option"),
     ],
 )

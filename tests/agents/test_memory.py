@@ -110,7 +110,7 @@ def test_last_k_keeps_the_last_k_lines(lines: list[tuple[str | None, str]], size
 @pytest.mark.parametrize("kind", ["last", "last:", "last:0", "last:-1", f"last:{10**20}", "retrieve:" + "9" * 5000])
 def test_a_number_of_lines_that_cannot_be_is_one_line(kind: str) -> None:
     """More lines than a computer can count stopped the run with a traceback."""
-    with pytest.raises(UserError, match="where K is a number of lines of at most 6 digits, such as last:12"):
+    with pytest.raises(UserError, match="where K is a number of lines with at most 6 digits, such as last:12"):
         make_memory(kind, OPENING)
 
 

@@ -84,7 +84,7 @@ def test_a_missing_value_of_a_frame_is_no_sentence() -> None:
 
 
 def test_more_people_than_names_are_refused() -> None:
-    with pytest.raises(UserError, match=r"first names, enough for \d+ people: give fewer"):
+    with pytest.raises(UserError, match="people: give fewer people, or a table with names"):
         own_people("9999 nurses from Leeds", load_society())
 
 

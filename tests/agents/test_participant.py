@@ -191,11 +191,11 @@ def test_whatever_is_not_one_answer_is_refused(text: str | None, expected: str |
 @check_each(
     ("text", "words"),
     [
-        ("", "needs a text `declined`"),
+        ("", "needs the text `declined`"),
         ('declined = "no"\n', "a table [items.NAME]"),
-        ('declined = "no"\n[items.age]\nquestion = "?"\n', "item age of"),
-        ('declined = "no"\n[items.age]\nquestion = "?"\nanswers = ["a", "No"]\n', "two answers are the same"),
-        ('declined = "no"\n[items.age]\nquestion = "?"\nanswers = [1]\n', "a list of answers"),
+        ('declined = "no"\n[items.age]\nquestion = "?"\n', "the table [items.age] of"),
+        ('declined = "no"\n[items.age]\nquestion = "?"\nanswers = ["a", "No"]\n', "has the same answer twice"),
+        ('declined = "no"\n[items.age]\nquestion = "?"\nanswers = [1]\n', "needs a text `question`"),
         ('declined = "no"\n[items]\nage = 3\n', "must be a table"),
     ],
 )

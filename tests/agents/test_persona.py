@@ -162,12 +162,12 @@ def test_positions_differ_within_a_party() -> None:
     ("text", "told"),
     [
         ("", "at least one persona"),
-        ('[persona]\nname = "Ann"\nbackstory = "You"', r"needs a \[\[persona\]\] table"),
-        ("persona = [1]", r"needs a \[\[persona\]\] table"),
+        ('[persona]\nname = "Ann"\nbackstory = "You"', r"write \[\[persona\]\] before each"),
+        ("persona = [1]", r"write \[\[persona\]\] before each"),
         ('[[persona]]\nname = "Ann"', "persona 1 of green.toml lacks backstory"),
-        ('[[persona]]\nname = "Ann"\nbackstory = 3', "backstory in persona 1 of green.toml must be a text, not 3"),
+        ('[[persona]]\nname = "Ann"\nbackstory = 3', "backstory in persona 1 of green.toml is 3, but must be a text"),
         ('[[persona]]\nname = "Ann"\nbackstorey = "You"', "did you mean backstory"),
-        ('[[persona]]\nname = "Ann"\nbackstory = "You"\n' * 2, "each with its own name"),
+        ('[[persona]]\nname = "Ann"\nbackstory = "You"\n' * 2, "each persona needs a different name"),
         ("[[persona]", "not valid TOML"),
     ],
 )
@@ -224,7 +224,7 @@ def test_a_seat_without_variant_is_anyone_of_the_party(tmp_path: Path) -> None:
         assert [one.name for one in load_personas("green", tmp_path)] == open_
     torn = ann + bob + 'gender = "male"\n' + bob + 'gender = "female"\n'
     (tmp_path / "green.toml").write_text(torn, encoding="utf-8")
-    with pytest.raises(UserError, match=r"Bob of green\.toml has an entry each for green:male, green:female and none"):
+    with pytest.raises(UserError, match=r"Bob of green\.toml has entries for green:male, green:female, but no entry"):
         load_personas("green", tmp_path)
     assert [one.gender for one in load_personas("green:male", tmp_path)] == ["male"]
 

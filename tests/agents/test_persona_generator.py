@@ -120,7 +120,8 @@ def test_what_cannot_be_used_is_asked_for_again(bad: str | Reply) -> None:
 def test_giving_up_says_why(bad: str | Reply, told: str) -> None:
     """After the last try there is an error and no persona; it names the person and what was wrong."""
     with pytest.raises(
-        UserError, match=rf"no usable backstory for Wyatt \(republican\) in {ATTEMPTS} replies \(the last one {told}\)"
+        UserError,
+        match=rf"no usable backstory for Wyatt \(republican\) in {ATTEMPTS} replies \(the last reply {told}\)",
     ):
         drive([generate_persona("republican", "Wyatt", 0)], Fake([bad] * ATTEMPTS))
 

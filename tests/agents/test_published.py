@@ -272,7 +272,7 @@ def test_a_pack_is_data_and_nothing_else(pack: Path, change: Callable[[Path], ob
 
 def test_no_folder_and_no_language_but_its_own(pack: Path, tmp_path: Path) -> None:
     for path in (str(tmp_path), str(tmp_path / "none"), "/"):
-        with pytest.raises(UserError, match="it has no SOURCE"):
+        with pytest.raises(UserError, match="because it has no file SOURCE"):
             ENGLISH.worded(path)
     with pytest.raises(UserError, match="the society of the run speaks de"):
         load_language("de").worded(str(pack))
@@ -377,9 +377,9 @@ def test_a_pack_of_which_a_run_sends_nothing_is_refused(pack: Path, paper: Paper
     for preset, settings, told in (
         ("structured_debate", small(other), "no topic of this debate"),
         ("structured_debate", small(pack, topic="racism"), "no topic of this debate"),
-        ("consensus", {"wording": str(pack)}, "no prompt of a deliberation"),
+        ("consensus", {"wording": str(pack)}, "no prompts for deliberations"),
         ("consensus", {"wording": str(other)}, "set represented=all"),
-        ("consensus", {"wording": "papers"}, "papers has no prompt of a deliberation"),
+        ("consensus", {"wording": "papers"}, "papers has no prompts for deliberations"),
     ):
         with pytest.raises(UserError, match=told):
             load_preset(preset, settings)

@@ -137,7 +137,7 @@ def test_the_command_writes_a_file_that_can_be_loaded(
     [
         (["--llm", "oracle"], "choose another model with --llm"),
         (["--llm", "fake"], "only 0 of 150 questions are usable"),
-        (["--llm", "fake", "--count", "0"], "at least one question"),
+        (["--llm", "fake", "--count", "0"], "--count is 0, but must be 1 or more"),
         (["--llm", "orakle"], "unknown model"),
         ([], "--llm"),
     ],

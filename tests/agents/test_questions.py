@@ -99,7 +99,7 @@ def test_any_text_comes_back_from_a_file(tmp_path_factory: pytest.TempPathFactor
         ('[[question]]\nid = "a"', "question 1 of .* lacks question, statement, against, topic"),
         (to_toml([replace(ZOOS, split="trian")], "x"), "unknown split of .*: did you mean train"),
         (to_toml([ZOOS, ZOOS], "x"), "twice"),
-        (to_toml([ZOOS], "x").replace('"animals"', "3"), "topic in question 1 of .* must be a text"),
+        (to_toml([ZOOS], "x").replace('"animals"', "3"), "topic in question 1 of .* is 3, but must be a text"),
     ],
 )
 def test_a_broken_file_is_told_in_one_line(tmp_path: Path, text: str, told: str) -> None:
@@ -133,9 +133,9 @@ def test_the_public_format_is_read(tmp_path: Path) -> None:
         ("{", "is not valid JSON"),
         ("{}", "must be a list of questions"),
         ("[1]", "must be a list of questions"),
-        (json.dumps([ENTRY | {"topic": "3"}]), "topic in question 1 of .* must be a whole number"),
+        (json.dumps([ENTRY | {"topic": "3"}]), "topic in question 1 of .* is '3', but must be a whole number"),
         (json.dumps([{"id": "S1"}]), "lacks question, affirming_statement"),
-        (json.dumps([ENTRY, ENTRY]), "has S1 twice"),
+        (json.dumps([ENTRY, ENTRY]), "has the question S1 twice"),
     ],
 )
 def test_a_broken_public_file_is_told_in_one_line(tmp_path: Path, text: str, told: str) -> None:

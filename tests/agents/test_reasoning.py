@@ -40,7 +40,7 @@ def test_none_is_no_ability() -> None:
         ("bid", "unknown ability 'bid': did you mean bdi"),
         ("bounded,word=3", "unknown option of bounded 'word': did you mean words"),
         ("bounded,words=0", "ability bounded: words must be at least 1"),
-        ("bounded,words=few", "option words of bounded must be a whole number"),
+        ("bounded,words=few", "option words of bounded is 'few', but must be a whole number"),
     ],
 )
 def test_what_is_mistyped_is_told_in_one_line(spec: str, told: str) -> None:

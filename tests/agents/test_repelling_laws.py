@@ -110,8 +110,8 @@ def test_uniformity_and_two_poles() -> None:
 @check_each(
     ("spec", "told"),
     [
-        ("altafini,own=2", "own must be from 0 to 1"),
-        ("jager_amblard,acceptance=5,rejection=4", "rejection at least acceptance"),
+        ("altafini,own=2", "own is 2, but must be between 0 and 1"),
+        ("jager_amblard,acceptance=5,rejection=4", "rejection must not be less than acceptance"),
         ("jager_amblard,mu=0.6", "at most 0.5"),
     ],
 )

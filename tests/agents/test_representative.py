@@ -126,7 +126,7 @@ def test_the_request_and_what_is_read_of_the_reply() -> None:
 def test_letters() -> None:
     assert (parse_knowledge("pcod"), parse_knowledge("")) == ("DOCP", "")
     for wrong in ("X", "OO", "O,C"):
-        with pytest.raises(UserError, match="is not a valid choice of what is known"):
+        with pytest.raises(UserError, match="does not name what a representative knows: combine the letters"):
             parse_knowledge(wrong)
     assert position_label(1) == "strongly disagree"
 

@@ -42,8 +42,8 @@ def test_anchors_say_what_the_points_mean() -> None:
     ("kind", "low", "high", "labels", "polarity", "complaint"),
     [
         ("words", 0, 1, {0: "a", 1: "b"}, 1, "kind must be"),
-        (NUMERIC, 1, 1, {1: "a"}, 1, "low below high"),
-        (NUMERIC, 0, 1, {0: "a", 1: "b"}, 2, "polarity 1 or -1"),
+        (NUMERIC, 1, 1, {1: "a"}, 1, "low must be below high"),
+        (NUMERIC, 0, 1, {0: "a", 1: "b"}, 2, "polarity must be 1 or -1"),
         (NUMERIC, 0, 2, {0: "a", 1: "b"}, 1, "label both ends"),
         (LABELLED, 0, 2, {0: "a", 2: "b"}, 1, "label every point"),
         (LABELLED, 0, 1, {0: "a", 1: "b", 2: "c"}, 1, "not between 0 and 1"),

@@ -150,7 +150,7 @@ FAULTS = {
     "a start on no topic": ("parties/left.toml", "library = 8.5", "tunnel = 8.5", "topic in oracle.start of parties/left.toml"),
     "a position on no topic": ("parties/left.toml", "library = \"strongly", "tunnel = \"strongly", "positions names tunnel"),
     "an unknown part": ("parties/left.toml", "[oracle.start]", "[oracle.begin]", "begin"),
-    "parties in society.toml": ("society.toml", "debaters", "[parties.up]\n[more]\ndebaters", "parties have their own files"),
+    "parties in society.toml": ("society.toml", "debaters", "[parties.up]\n[more]\ndebaters", "each party into its own file"),
     "numbers on no topic": ("oracle/parameters.toml", "[topics.library]", OLD_TOPIC, "has [topics.old], which"),
     "broken TOML": ("questionnaire.toml", "[items.gender]", "[items.gender", "is not valid TOML"),
 }  # fmt: skip

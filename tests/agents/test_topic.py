@@ -50,7 +50,7 @@ def test_a_topic_file_lies_anywhere(tmp_path: Path) -> None:
 
 def test_a_position_is_a_text(tmp_path: Path) -> None:
     told = complaint(tmp_path, GOOD.replace("[scales", "[positions]\ndemocrat = 3\n[scales"))
-    assert "democrat must be a text" in told
+    assert "democrat is 3, not a text" in told
 
 
 def put(folder: Path, text: str | bytes) -> Path:
@@ -156,34 +156,38 @@ def test_a_new_topic_is_one_file(tmp_path: Path) -> None:
     [
         ('axis = "severity"\n', "", "topic bats lacks axis"),
         ('title = "bats"', 'titel = "bats"', "unknown key in topic bats 'titel': did you mean title"),
-        ('title = "bats"', "title = 3", "title in topic bats must be a text, not 3"),
+        ('title = "bats"', "title = 3", "title in topic bats is 3, but must be a text"),
         ('title = "bats"', "title = bats", "bats.toml is not valid TOML"),
         ('construct = "severity"\nscale = "small"', 'scale = "small"', "probe words of topic bats lacks construct"),
         ('scale = "severity_0_10"', 'scale = "severity_0_1"', "did you mean severity_0_10"),
         ('scale = "severity_0_10"\n', "", "unknown scale of probe attitude in topic bats"),
         ("{label}", "{lable}", "a labelled scale needs a sentence with {label}"),
         ('sentence = "Bats are {label} ({number})."', "", "a labelled scale needs a sentence with {label}"),
-        ("[probes.words]", "polarity = 2\n[probes.words]", "polarity must be 1, -1 or 0, not 2"),
+        ("[probes.words]", "polarity = 2\n[probes.words]", "polarity is 2, but must be 1, -1 or 0"),
         (
             "[probes.words]",
             "polarity = true\n[probes.words]",
-            "polarity in probe attitude of topic bats must be a whole",
+            "polarity in probe attitude of topic bats is True, but must be a whole",
         ),
         ("[probes.words]", "polaritty = 1\n[probes.words]", "did you mean polarity"),
         (', 1 = "dire" }', " }", "scale small: label every point"),
-        ('1 = "dire"', 'one = "dire"', "a label is a whole number and a text, not one = 'dire'"),
-        ('1 = "dire"', "1 = 1", "a label is a whole number and a text, not 1 = 1"),
+        ('1 = "dire"', 'one = "dire"', "one = 'dire' is not a label"),
+        ('1 = "dire"', "1 = 1", "1 = 1 is not a label"),
         (
             'labels = { 0 = "calm", 1 = "dire" }',
             'labels = "calm"',
-            "labels in scale small of bats.toml must be a table",
+            "labels in scale small of bats.toml is 'calm', but must be a table",
         ),
-        ("low = 0", "low = 0.5", "low in scale small of bats.toml must be a whole number, not 0.5"),
+        ("low = 0", "low = 0.5", "low in scale small of bats.toml is 0.5, but must be a whole number"),
         ("low = 0\n", "", "scale small of bats.toml lacks low"),
         ("[scales.small]", "[scale.small]", "unknown scale of probe words in topic bats 'small'"),
-        (GOOD[GOOD.index("[probes.attitude]") :], "", "topic bats lacks probes"),
-        (GOOD[GOOD.index("[probes.attitude]") :], "[probes]\nattitude = 1", "attitude in topic bats must be a table"),
-        (GOOD[GOOD.index("[scales.small]") :], "probes = 3", "probes in topic bats must be a table"),
+        (GOOD[GOOD.index("[probes.attitude]") :], "", "topic bats has no survey questions"),
+        (
+            GOOD[GOOD.index("[probes.attitude]") :],
+            "[probes]\nattitude = 1",
+            "attitude in topic bats is 1, but must be a table",
+        ),
+        (GOOD[GOOD.index("[scales.small]") :], "probes = 3", "probes in topic bats is 3, but must be a table"),
     ],
 )
 def test_a_broken_topic_is_told_in_one_line(tmp_path: Path, old: str, new: str, told: str) -> None:
@@ -217,7 +221,7 @@ def test_a_probe_for_any_topic_is_found_in_every_topic(tmp_path: Path) -> None:
     for topic in (load_topic("racism"), load_topic(f"{put(tmp_path, GOOD)}/bats")):
         asked = topic.probe("confidence")
         assert (asked.scale.low, asked.scale.high, asked.on_axis) == (0, 100, False)
-        with pytest.raises(ValueError, match="not on the topic's axis"):
+        with pytest.raises(ValueError, match="does not measure the attitude to the topic"):
             asked.attitude(80)
 
 

@@ -74,7 +74,7 @@ def test_a_role_is_part_of_what_is_remembered(make: Make) -> None:
         (lambda text: traits_of(text, RNG), "opennes=low", "unknown trait 'opennes': did you mean openness"),
         (lambda text: traits_of(text, RNG), "openness=lowest", "unknown level of openness 'lowest'"),
         (lambda text: traits_of(text, RNG), "openness", "unknown level of openness ''"),
-        (lambda text: traits_of(text, RNG), "openness=low+openness=high", "each trait once"),
+        (lambda text: traits_of(text, RNG), "openness=low+openness=high", "names a trait twice"),
     ],
 )
 def test_what_is_mistyped_is_told_in_one_line(read, text: str, told: str) -> None:

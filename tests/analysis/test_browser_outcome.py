@@ -185,7 +185,7 @@ def test_the_form_of_a_branch_says_why_none_is_possible(visits: Callable[..., Vi
     visit.page.get_by_label("Sender", exact=True).fill("<b>")
     visit.page.get_by_label("Message", exact=True).fill("x")
     visit.page.get_by_role("button", name="Add", exact=True).click()
-    expect(visit.page.locator(".start .wrong")).to_contain_text("must be a name of one to four words", timeout=PATIENCE)
+    expect(visit.page.locator(".start .wrong")).to_contain_text("must be a name of 1 to 4 words", timeout=PATIENCE)
     expect(visit.page.get_by_role("button", name="Start the branch", exact=True)).to_have_attribute(
         "aria-disabled", "true"
     )

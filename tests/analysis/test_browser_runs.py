@@ -272,7 +272,7 @@ def test_a_question_of_ones_own_is_typed_into_the_form(visits: Callable[..., Vis
     visit.open("?scenario=three_way")
     page.get_by_label("Or ask a question of your own").fill("Which cars should cities ban?")
     visit.press("Add")
-    page.get_by_text("a debate needs a question that yes or no answers").first.wait_for()
+    page.get_by_text("a debate needs a yes-or-no question").first.wait_for()
 
 
 def test_seats_are_chosen_and_not_typed(visits: Callable[..., Visit]) -> None:
@@ -336,7 +336,7 @@ def test_a_model_is_checked_when_it_is_chosen(visits: Callable[..., Visit], tmp_
         page.get_by_label("Address of the server").fill("http://127.0.0.1:9/v1")
         page.get_by_label("Address of the server").blur()
         visit.press("Test the server")
-        page.get_by_text("is the server running").wait_for()
+        page.get_by_text("check that the server runs at this address").wait_for()
         page.get_by_label("Address of the server").fill(server.url)
         page.get_by_label("Address of the server").blur()
         visit.press("Test the server")

@@ -224,7 +224,7 @@ def test_verify_runs_no_code_that_a_bundle_names(bare: Path, tmp_path: Path) -> 
 
         findings = check_bundle(repack(bare, tmp_path, change))
         assert [one.verdict for one in findings] == [SAME, UNKNOWN]
-        assert "data may name no code" in findings[1].sentence
+        assert "Parley runs no code" in findings[1].sentence
     assert not mark.exists()
 
 

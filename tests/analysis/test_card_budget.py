@@ -35,7 +35,7 @@ def test_a_limit_on_cost_needs_every_price(tmp_path: Path, capsys: pytest.Captur
     for more in (["--llm", "republican=openai:unheard"], ["--judge", "openai:unheard"]):
         assert run.main([*command, *more]) == 2
         assert "add --price IN,OUT" in (told := capsys.readouterr().err)
-        assert "none is known for openai:unheard" in told
+        assert "no price is known for openai:unheard" in told
     assert not (tmp_path / "card").exists()
 
 

@@ -287,7 +287,7 @@ def test_habermas_holds_groups_and_no_people(tmp_path: Path) -> None:
         (
             "persuasiontrace_human_belief_traces.csv",
             TRACES + talk(1, "True,False,False,True", 0, 1, "0.1;x"),
-            "not 0.1;x",
+            "is 0.1;x, but must be",
         ),
         ("habermas_group_positions_sample.csv", HABERMAS + "S1,4,5,1,0\n", "every row needs n"),
         ("habermas_group_positions_sample.csv", HABERMAS + "S1,,4,1,0\n", "every row needs n"),

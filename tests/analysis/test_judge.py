@@ -327,7 +327,7 @@ def test_another_judging_wants_another_folder(held: Path, tmp_path: Path, capsys
 @check_each(
     ("options", "said"),
     [
-        (["--calls", "0"], "--calls: must be 1 or more, not 0"),
+        (["--calls", "0"], "--calls: must be 1 or more, but is 0"),
         (["--tell", "age"], "name and party of the speaker, not age"),
         (["--llm", "orakle"], "orakle"),
     ],

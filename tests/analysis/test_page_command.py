@@ -124,7 +124,7 @@ def test_what_a_page_cannot_keep_to_is_refused(idle: list[str], capsys: pytest.C
     """Somebody who set a limit on money believes that it holds."""
     assert run.main([*UI, *idle]) == 2
     told = capsys.readouterr().err
-    assert told.startswith(f"run.py: --ui does not take {idle[0]}: ")
+    assert told.startswith(f"run.py: --ui does not work with {idle[0]}, because ")
     assert told.count("\n") == 1
 
 
@@ -143,5 +143,5 @@ def test_without_a_scenario_the_first_screen_opens(
     assert run.main(["--ui"]) == 0
     assert served == [{}]
     assert run.main(["--ui", "--rounds", "3", "--llm", "oracle"]) == 2
-    assert "--ui without --scenario takes no settings (llm, rounds)" in capsys.readouterr().err
+    assert "--ui cannot use settings (llm, rounds)" in capsys.readouterr().err
     assert len(served) == 1

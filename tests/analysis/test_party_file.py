@@ -146,7 +146,7 @@ def test_a_language_without_words_of_the_oracle_is_said_and_no_traceback(tmp_pat
     text = (folder / "society.toml").read_text(encoding="utf-8")
     (folder / "society.toml").write_text(re.sub('language = "en"', 'language = "rm"', text), encoding="utf-8")
     (line,) = [line for line in derived_parts(str(folder)) if "oracle" in line]
-    assert line.startswith("--llm oracle cannot speak here, any other model can: the oracle has no words")
+    assert line.startswith("--llm oracle cannot speak here, any other model can: the oracle has no sentences")
 
 
 def test_a_party_sits_in_a_set_of_personas_that_has_no_file_of_it(tmp_path: Path) -> None:

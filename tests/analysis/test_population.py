@@ -80,10 +80,10 @@ def test_a_finished_folder_is_left_alone(folder: Path, capsys: pytest.CaptureFix
         (["--graph", "ring,degree=3"], "even number"),
         (["--graph", "rign"], "did you mean ring"),
         (["--parties", "a:20:1"], "a mean must be from 0 to 10"),
-        (["--agents", "0"], "--agents: must be 1 or more, not 0"),
+        (["--agents", "0"], "--agents: must be 1 or more, but is 0"),
         (["--dimensions", "0"], "must be 1 or more"),
         (["--until", "-1"], "not a number of 0 or more"),
-        (["--law", "voter", "--dimensions", "2"], "it moves opinions of one dimension"),
+        (["--law", "voter", "--dimensions", "2"], "works only if each agent has one opinion"),
     ],
 )
 def test_what_is_wrong_is_told_in_one_line(

@@ -149,7 +149,7 @@ def test_files_that_are_no_survey(tmp_path: Path) -> None:
     (tmp_path / "c.jsonl").write_text("{", encoding="utf-8")
     cases = {
         "empty": "lacks info.csv",
-        "a.pkl": "is no text",
+        "a.pkl": "is not a text file",
         "b.csv": "has no rows",
         "c.jsonl": "not a file of JSON lines",
         "d.csv": "cannot read",

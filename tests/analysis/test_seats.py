@@ -170,7 +170,7 @@ def test_without_a_server_nothing_waits_for_the_page() -> None:
     """A study that serves no page says so, and does not wait for people who cannot come."""
     backend = person.open_backend(at="page")
     assert isinstance(backend, PersonBackend)
-    with pytest.raises(UserError, match=r"only python run\.py --scenario serves the page"):
+    with pytest.raises(UserError, match="at=page only works with python"):
         backend.send([Request((Message("user", "Why?"),), Sampling(), 1, voice="labour")])
 
 

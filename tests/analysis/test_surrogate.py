@@ -223,7 +223,7 @@ def test_a_step_by_hand() -> None:
     assert begun.beyond(start, graph) == 0.0
     tight = Surrogate(fit={"parties": {"a": calm | {"heard_high": 7.0}, "b": calm | {"own_low": 9.5}}})
     assert tight.begin(start, People(np.array([0, 0, 1]), ("a", "b"))).beyond(start, graph) == pytest.approx(2 / 3)
-    with pytest.raises(ValueError, match="cannot play c"):
+    with pytest.raises(ValueError, match="cannot replace c"):
         law.begin(start, People(np.array([0, 0, 0]), ("c",)))
 
 
@@ -391,7 +391,7 @@ def test_files_that_are_none_are_told(file: Path, tmp_path: Path) -> None:
     old = tmp_path / "old.json"
     old.write_text(json.dumps(found | {"schema": 0}))
     for spec, told in [
-        ("surrogate", "write --law surrogate:FILE"),
+        ("surrogate", "give it as --law surrogate:FILE"),
         (f"surrogate:{tmp_path}/none.json", "No such file"),
         (f"surrogate:{other}", "it is none"),
         (f"surrogate:{old}", "fit the surrogate again"),

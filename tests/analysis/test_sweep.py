@@ -320,16 +320,16 @@ def test_the_command_from_end_to_end(tmp_path: Path, capsys: pytest.CaptureFixtu
         (["sweep"], "no scenario was given"),
         (
             [*SWEEP, "--vary", "rounds=2", "--rounds", "3"],
-            "--vary rounds: this field is also set by another option: leave out one of the two",
+            "--vary rounds sets a field that another option sets too: leave out one of the two",
         ),
         ([*SWEEP, "--vary", "seed=1,2"], "give them with --seeds"),
         ([*SWEEP, "--set", "seed=1"], "give them with --seeds"),
-        ([*SWEEP, "--workers", "0"], "--workers: must be 1 or more, not 0"),
+        ([*SWEEP, "--workers", "0"], "--workers: must be 1 or more, but is 0"),
         (
             [*SWEEP, "--vary", "rounds=2", "--base-url", "http://h/v1"],
             "add --llm openai:MODEL, or leave out --base-url",
         ),
-        ([*SWEEP, "--max-cost", "1"], "--max-cost needs a price"),
+        ([*SWEEP, "--max-cost", "1"], "--max-cost needs prices, but"),
     ],
 )
 def test_what_cannot_be_is_one_line(

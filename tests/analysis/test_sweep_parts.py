@@ -91,7 +91,7 @@ def test_each_cell_is_in_one_part(cells: int, parts: int) -> None:
 
 @check_each("text", ["", "3", "0/2", "3/2", "a/b", "1/0", "-1/2", "1/2/3", "1.5/2"])
 def test_what_is_no_part(text: str) -> None:
-    with pytest.raises(UserError, match="write PART/PARTS, such as 3/10"):
+    with pytest.raises(UserError, match="Example: 3/10"):
         parse_part(text, 10)
 
 
@@ -100,5 +100,5 @@ def test_a_part_needs_a_folder_and_a_cell(tmp_path: Path, capsys: pytest.Capture
     assert run.main([*SWEEP[:-1], "--part", "1/2"]) == 2
     assert "--part needs the folder that all parts share: add --out FOLDER" in capsys.readouterr().err
     assert run.main([*SWEEP, str(tmp_path / "out"), "--part", "7/7"]) == 2
-    assert "the sweep has 6 cells, so it can have 6 parts at most" in capsys.readouterr().err
+    assert "the sweep has 6 cells, so it can have at most 6 parts" in capsys.readouterr().err
     assert not (tmp_path / "out").exists()

@@ -140,7 +140,7 @@ def test_a_script_without_a_guard_sweeps_once(tmp_path: Path) -> None:
         ({"vary": {"rounds": []}}, "vary rounds: at least one value is needed"),
         ({"vary": {"llm": ["oracle"]}}, "llm is both in vary and set"),
         ({"vary": {"rouds": [1]}}, "unknown field 'rouds'"),
-        ({"workers": 0}, "workers must be at least 1"),
+        ({"workers": 0}, "workers is 0, but must be at least 1"),
     ],
 )
 def test_what_is_no_sweep_is_told(wrong: dict[str, Any], says: str, tmp_path: Path) -> None:

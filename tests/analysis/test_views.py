@@ -206,7 +206,7 @@ def test_a_run_under_way_is_followed_its_agents_asked_and_stepped_into(tmp_path:
 
 def test_what_cannot_be_run_or_opened_is_told(tmp_path: Path) -> None:
     session = Session()
-    assert "rounds must be a whole number" in plan_of(draft_of("three_way", {"rounds": "many"})).problem
+    assert "rounds is 'many', but must be a whole number" in plan_of(draft_of("three_way", {"rounds": "many"})).problem
     assert plan_of(draft_of("three_way", {"topic": ""})).problem == "choose at least one topic"
     session.open(str(tmp_path / "none"))
     assert not session.is_run

@@ -213,11 +213,11 @@ def test_an_act_that_no_one_can_see_excites_no_one() -> None:
 @check_each(
     ("spec", "message"),
     [
-        ("hawkes,branching=0.6,others=0.5", "branching [+] others must be from 0 to 0.99"),
-        ("hawkes,phases=3", "phases must be ROUND:RATE"),
-        ("hawkes,phases=0:2", "rounds from 1"),
+        ("hawkes,branching=0.6,others=0.5", "branching [+] others is .*, but must be between 0 and 0.99"),
+        ("hawkes,phases=3", "needs ROUND:RATE with rounds counted from 1, such as"),
+        ("hawkes,phases=0:2", "rounds counted from 1"),
         ("hawkes,phases=(3:1,3:2)", "different rounds"),
-        ("hawkes,phases=3:-1", "phases must be ROUND:RATE"),
+        ("hawkes,phases=3:-1", "needs ROUND:RATE with rounds counted from 1, such as"),
     ],
 )
 def test_wrong_options_are_refused(spec: str, message: str) -> None:

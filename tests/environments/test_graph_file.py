@@ -83,7 +83,7 @@ def test_a_mapping_that_cannot_be_kept_is_one_line(tmp_path: Path) -> None:
         (
             {"alice": {"party": "afd"}, "bob": {"party": "cdu"}},
             "cdu",
-            "are of afd,cdu, not cdu: set parties=afd,cdu",
+            "have the parties afd,cdu, not cdu: set parties=afd,cdu",
         ),
         ({"alice": {"party": "afd"}, "bob": {"party": "afd"}}, "afd,cdu", "set parties=afd"),
     ):
@@ -92,7 +92,7 @@ def test_a_mapping_that_cannot_be_kept_is_one_line(tmp_path: Path) -> None:
             linked(Network(parties=tuple(parties.split(",")), size=2, graph=f"file,path={path}"))
     for text, words in (
         ("a b c d\n", "more than two names and a weight"),
-        ("a b -1\n", "weight -1.0, which is no number above 0"),
+        ("a b -1\n", "weight is -1.0, but must be a number above 0"),
     ):
         (tmp_path / "net.txt").write_text(text)
         with pytest.raises(ValueError, match=words):

@@ -38,11 +38,11 @@ def test_periods_are_read_in_order_and_without_overlap(
 @check_each(
     ("data", "words"),
     [
-        ({"start": "2001-05-01"}, "start must be a round"),
-        ({"end": -1}, "end must be a round"),
-        ({"start": float("nan")}, "start must be a round"),
-        ({"spells": "early"}, "spells must be periods such as 1-2 5-, not 'early'"),
-        ({"spells": ""}, "spells must be periods"),
+        ({"start": "2001-05-01"}, "start is '2001-05-01', but must be the number of a round"),
+        ({"end": -1}, "end is -1, but must be the number of a round"),
+        ({"start": float("nan")}, "start is nan, but must be the number of a round"),
+        ({"spells": "early"}, "spells is 'early', but must be periods such as 1-2 5-"),
+        ({"spells": ""}, "spells is '', but must be periods"),
         ({"spells": "3-2"}, "its end, 2, is before its start, 3"),
     ],
 )
@@ -108,5 +108,5 @@ def test_a_network_follows_the_rounds_of_its_graph() -> None:
 
 
 def test_rewiring_and_rounds_of_links_are_refused_together() -> None:
-    with pytest.raises(ValueError, match="leave out rewiring, or remove start and end"):
+    with pytest.raises(ValueError, match="leave out rewiring, or remove the columns start and end"):
         Network(size=3, graph=given(), rewiring="nearer")  # type: ignore[arg-type]

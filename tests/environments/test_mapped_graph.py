@@ -157,7 +157,7 @@ def test_wrong_folders_are_refused_in_a_line(tmp_path: Path, wrong: str) -> None
     ("spec", "told"),
     [
         ("a.csv,mapped=true", "links have rounds"),
-        ("b.graphml,mapped=true", "is for tables of links and matrices"),
+        ("b.graphml,mapped=true", "only works with tables of links"),
         ("c.txt,mapped=true,node_file=a.csv", "leave out names and node_file"),
         ("c.txt,mapped=true", "c.txt.graph is not the folder of a mapped graph"),
         ("missing.csv,mapped=true", "cannot read"),

@@ -73,8 +73,8 @@ def test_a_run_seats_people_by_the_survey(folder: Path, capsys: pytest.CaptureFi
     ("options", "told"),
     [
         ({"mix": "people.csv,weight=w"}, "mix: the survey needs party=COLUMN"),
-        ({"mix": f"{MIX},opinion=w,low=1,high=9"}, "must not have opinion=COLUMN"),
-        ({"mix": MIX, "size": 3}, "independent has a share of 0.1 in the survey, so it has no seat of 3"),
+        ({"mix": f"{MIX},opinion=w,low=1,high=9"}, "but no opinion=COLUMN"),
+        ({"mix": MIX, "size": 3}, "independent has a share of 0.1 in the survey, too small for one of 3 seats"),
         ({"mix": "none.csv,party=p"}, "cannot read none.csv"),
         ({"mix": MIX, "graph": "file,path=net.graphml"}, "leave out mix"),
     ],

@@ -69,7 +69,7 @@ def test_random_first_lets_everybody_start() -> None:
 def test_an_unknown_order_is_no_silent_default() -> None:
     """A misspelt order must not pass for the fixed one; the message lists those there are."""
     with pytest.raises(
-        ValueError, match="order 'randm' is none of random_first, random_second, random, reshuffled, fixed"
+        ValueError, match="order is 'randm', but must be one of random_first, random_second, random, reshuffled, fixed"
     ):
         speaking_order(room(), "randm")  # type: ignore[arg-type]
 

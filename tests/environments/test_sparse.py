@@ -142,11 +142,11 @@ def test_from_networkx_keeps_who_hears_whom() -> None:
     ("build", "told"),
     [
         (lambda rng: random_graph(5, 7, rng), "at most 4"),
-        (lambda rng: ring(10, 3), "even degree"),
-        (lambda rng: small_world(10, 4, 1.5, rng), "from 0 to 1"),
+        (lambda rng: ring(10, 3), "an even number"),
+        (lambda rng: small_world(10, 4, 1.5, rng), "rewired is 1.5, but must be between 0 and 1"),
         (lambda rng: small_world(10, 8, 0.5, rng), "at most 5"),
         (lambda rng: blocks(HALVES[:6], 4, 1.0, rng), "too few pairs"),
-        (lambda rng: scale_free(MOST + 1, 4, rng), "up to 100,000"),
+        (lambda rng: scale_free(MOST + 1, 4, rng), "at most 100,000"),
     ],
 )
 def test_what_cannot_be_built_is_told(build: Callable[[np.random.Generator], csr_array], told: str) -> None:

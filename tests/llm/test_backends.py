@@ -51,14 +51,14 @@ def test_spec(spec: str, parts: tuple[str, str, dict[str, str]]) -> None:
         ("oracle,kapa=0", "unknown option of oracle 'kapa': did you mean kappa"),
         ("oracle,model=x", "unknown option of oracle 'model': "),
         ("fake,x=1", "unknown option of fake 'x': known: none"),
-        ("oracle,kappa", "oracle,kappa: 'kappa' has no value, write it as key=value"),
-        ("oracle,kappa=high", "option kappa of oracle must be a number, not 'high'"),
-        ("oracle,kappa=", "option kappa of oracle must be a number, not ''"),
+        ("oracle,kappa", "oracle,kappa: 'kappa' has no value: write it as KEY=VALUE"),
+        ("oracle,kappa=high", "option kappa of oracle is 'high', but must be a number"),
+        ("oracle,kappa=", "option kappa of oracle is '', but must be a number"),
         ("oracle,kappa=1,kappa=2", "oracle,kappa=1,kappa=2: kappa is given twice"),
-        ("oracle:kappa=0", "oracle:kappa=0 names a model, but oracle has only one"),
-        ("oracle,kappa=nan", "option kappa of oracle must be a finite number, not 'nan'"),
-        ("oracle,kappa=-inf", "option kappa of oracle must be a finite number, not '-inf'"),
-        ("replay", "--llm replay needs a run folder"),
+        ("oracle:kappa=0", "oracle:kappa=0 names a model, but there is only one oracle: write --llm"),
+        ("oracle,kappa=nan", "option kappa of oracle is 'nan', but must be a finite number"),
+        ("oracle,kappa=-inf", "option kappa of oracle is '-inf', but must be a finite number"),
+        ("replay", "--llm replay needs the folder of a run"),
         ("replay:no/such/run", "no/such/run does not exist: give the folder of a run"),
     ],
 )
@@ -98,7 +98,7 @@ def test_options_have_the_types_of_annotations_or_of_defaults(monkeypatch: pytes
     monkeypatch.setattr(backends, "__path__", [*backends.__path__, str(tmp_path)])
     opened: object = open_spec("typed:m,size=3,heat=1,url=a=b,limit=2,sure=true")
     assert opened == ("m", 3, 1.0, "a=b", 2.0, True)
-    with pytest.raises(UserError, match=r"option size of typed must be a whole number, not '3\.5'"):
+    with pytest.raises(UserError, match=r"option size of typed is '3\.5', but must be a whole number"):
         open_spec("typed,size=3.5")
 
 
@@ -139,7 +139,9 @@ def test_recorded_answers_as_the_model_did(open_journal: Callable[..., Journal],
 
 def test_recorded_never_guesses(replay_spec: str) -> None:
     """A call that the recording lacks stops the replay; one line says what may have changed."""
-    with pytest.raises(MissingRecording, match="lacks a survey call: it was made with another scenario") as caught:
+    with pytest.raises(
+        MissingRecording, match="lacks a survey call, because it was made with another scenario"
+    ) as caught:
         open_spec(replay_spec).complete([question("Never asked", purpose="survey")])
     assert "\n" not in str(caught.value)
 

@@ -168,7 +168,7 @@ def test_a_provider_that_is_away_is_asked_for_a_while(tmp_path: Path) -> None:
         backend = opened(provider, patience=0.01)
         backend.client = backend.client.with_options(max_retries=0)
         backend.sleep = lambda seconds: provider.__exit__()
-        with closing(journal_of(backend, tmp_path)) as journal, pytest.raises(Unreachable, match="goes on waiting"):
+        with closing(journal_of(backend, tmp_path)) as journal, pytest.raises(Unreachable, match="continues to wait"):
             journal.complete(questions(2))
     assert len(batches.SentBatches(tmp_path / "journal.sqlite.batches.jsonl").open) == 1
 

@@ -249,8 +249,8 @@ def test_the_identity_names_no_place(file: Path) -> None:
         ("gguf", "needs a file"),
         ("gguf:nothing", "needs a file"),
         ("gguf:nothing.gguf", "there is no file nothing.gguf"),
-        ("gguf:FILE,slots=0", "slots of gguf must be 1 or more, not 0"),
-        ("gguf:FILE,style=odd", "style of gguf must be one of auto, chat, plain, not 'odd'"),
+        ("gguf:FILE,slots=0", "slots of gguf is 0, but must be 1 or more"),
+        ("gguf:FILE,style=odd", "style of gguf is 'odd', but must be one of auto, chat, plain"),
     ],
 )
 def test_what_cannot_be_used_is_one_line(file: Path, spec: str, words: str) -> None:
@@ -261,7 +261,7 @@ def test_what_cannot_be_used_is_one_line(file: Path, spec: str, words: str) -> N
 
 @check_each(
     ("content", "words"),
-    [(b"GGML" + b"x" * 40, "is no GGUF file"), (b"GGUF" + b"\xff" * 40, "is damaged"), (b"GGUF\x03", "is damaged")],
+    [(b"GGML" + b"x" * 40, "is not a GGUF file"), (b"GGUF" + b"\xff" * 40, "is damaged"), (b"GGUF\x03", "is damaged")],
 )
 def test_a_file_that_is_no_gguf_is_one_line(tmp_path: Path, content: bytes, words: str) -> None:
     path = tmp_path / "bad.gguf"
@@ -329,7 +329,7 @@ def test_a_template_that_begins_a_new_reply_is_refused_in_one_line(file: Path) -
 
     settings = EngineSettings(file, 1, 2048, 1, 512)
     backend = Gguf(New(fixed({})), read_header(file), settings, 1.0, True)
-    with pytest.raises(UserError, match="tiny cannot go on from a begun reply: add the option style=plain"):
+    with pytest.raises(UserError, match="tiny cannot continue a begun reply: add the option style=plain"):
         backend.check_begun()
     opened(file, fixed({"I think": {" so": 1.0}})).check_begun()
 

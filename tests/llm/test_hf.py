@@ -525,8 +525,8 @@ def test_a_debate_runs_on_a_real_transformer(models: Models, small: Callable) ->
     [
         ("hf", "hf needs a model"),
         ("hf:/nowhere/at/all", "cannot load the model /nowhere/at/all"),
-        ("hf:x,dtype=int3", "option dtype of hf must be one of auto, float32"),
-        ("hf:x,load=2bit", "option load of hf must be one of full, 8bit, 4bit"),
+        ("hf:x,dtype=int3", "option dtype of hf is 'int3', but must be one of auto, float32"),
+        ("hf:x,load=2bit", "option load of hf is '2bit', but must be one of full, 8bit, 4bit"),
         ("hf:x,dtpe=float32", "did you mean dtype"),
     ],
 )
@@ -551,7 +551,7 @@ def test_an_adapter_of_another_model_is_one_line(models: Models, adapters: dict[
         (left / "training.json").write_text(json.dumps({"base": known}))
         assert open_spec(f"hf:{spec},adapters={left}").identity["adapters"]
     (left / "training.json").write_text(json.dumps({"base": base}))
-    with pytest.raises(UserError, match=f"was trained on another model: llama with weights {base['weights'][:8]}, not"):
+    with pytest.raises(UserError, match=f"was trained on another model, llama with weights {base['weights'][:8]}, not"):
         open_spec(f"hf:{other},adapters={left}")
 
 

@@ -237,4 +237,4 @@ def test_a_journal_of_another_model_is_said(tmp_path: Path, capsys: pytest.Captu
     for backend, said in ((Counted(), False), (Counted(), False), (Newer(), True), (Newer(), False)):
         with closing(Journal(tmp_path / "journal.sqlite", backend)) as journal:
             journal.complete(questions(1))
-        assert ("every question is asked again" in capsys.readouterr().err) == said
+        assert ("asks every question again" in capsys.readouterr().err) == said

@@ -26,9 +26,9 @@ def test_without_the_package_there_is_one_line(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setitem(sys.modules, "litellm", None)
     with pytest.raises(UserError, match=r"parley-debates\[litellm\]"):
         open_spec("litellm:anthropic/claude")
-    with pytest.raises(UserError, match="needs a model"):
+    with pytest.raises(UserError, match="needs the name of a model"):
         open_spec("litellm")
-    with pytest.raises(UserError, match="must be one of"):
+    with pytest.raises(UserError, match="is 'never', but must be one of"):
         open_spec("litellm:a/b,closed=never")
 
 

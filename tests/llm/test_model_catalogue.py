@@ -67,7 +67,7 @@ def test_other_weights_than_the_catalogue_names_are_not_kept(
 ) -> None:
     other = {"smollm2": replace(model_catalogue.catalogue()["smollm2"], sha256="0" * 64)}
     monkeypatch.setattr(model_catalogue, "catalogue", lambda: other)
-    with pytest.raises(UserError, match="holds other weights"):
+    with pytest.raises(UserError, match="contains other weights"):
         fetch_weights("smollm2")
     assert find_weights("smollm2") is None
 

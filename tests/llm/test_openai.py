@@ -417,7 +417,7 @@ def test_addresses_that_do_not_serve_alike_are_one_line() -> None:
     with (
         Loopback(echo) as one_,
         Loopback(seedless) as other,
-        pytest.raises(UserError, match="does not accept the same fields for echo as"),
+        pytest.raises(UserError, match="accept different fields for echo"),
     ):
         backend(one_, other)
 
@@ -737,7 +737,7 @@ def test_no_ability_is_judged_by_a_call_that_nobody_answered(passing: Act, marke
     """Ratings would be read in a worse way for a whole run, since a server was busy for one of the probe's questions."""
     with (
         Loopback(lambda body, time: passing if marker in str(body) else echo(body)) as server,
-        pytest.raises(Unreachable, match=r"stayed busy|no answer from"),
+        pytest.raises(Unreachable, match=r"is still busy|does not answer"),
     ):
         backend(server, client=client, closed="auto")
 
@@ -765,7 +765,7 @@ def test_the_probe_believes_only_what_it_sees(act: Callable[[Body], Act | None],
         (lambda body, time: problem(404, "no model"), r"404: no model \(it has echo, other\)"),
         (lambda body, time: Act(body=b"<html>"), "not an OpenAI-compatible server"),
         (lambda body, time: problem(400, "never"), "could not answer a test call to echo: 400: never"),
-        (lambda body, time: Act(reset=True), "no answer from http://127.0.0.1"),
+        (lambda body, time: Act(reset=True), "http://127.0.0.1.* does not answer"),
     ],
 )
 def test_an_endpoint_that_cannot_be_used_is_one_line(plan: Plan, words: str) -> None:
@@ -777,13 +777,13 @@ def test_an_endpoint_that_cannot_be_used_is_one_line(plan: Plan, words: str) -> 
 @check_each(
     ("spec", "words"),
     [
-        ("openai", "needs a model"),
-        ("openai:m,api=soap", "option api of openai must be one of chat, completions"),
+        ("openai", "needs the name of a model"),
+        ("openai:m,api=soap", "option api of openai is 'soap', but must be one of chat, completions"),
         ("openai:m,in_flight=0", "must be above 0"),
         ("openai:m,base_url=localhost:8000", "must begin with http"),
         (
             "openai:m,key=sk-0123456789abcdef",
-            "takes the name of an environment variable, never the key itself",
+            "must be the name of an environment variable, never the key itself",
         ),
         ("openai:m,key=gsk_0123456789abcdef", "names an environment variable that is not set"),
         (
@@ -792,7 +792,7 @@ def test_an_endpoint_that_cannot_be_used_is_one_line(plan: Plan, words: str) -> 
         ),
         ("openai:m", "put the key into the environment variable OPENAI_API_KEY"),
         ("openai:m,base_url=http://user:word@127.0.0.1:9/v1", "must not contain a user name or password"),
-        ("openai:m,base_url=http://127.0.0.1:9/v1", r"no answer from http://127.0.0.1:9/v1 \(unreachable"),
+        ("openai:m,base_url=http://127.0.0.1:9/v1", r"http://127.0.0.1:9/v1 does not answer \(unreachable"),
     ],
 )
 def test_what_cannot_be_opened_is_one_line(spec: str, words: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -149,7 +149,7 @@ def test_a_pause_beyond_the_patience_ends_the_run_and_a_shorter_one_is_told_once
         asked = backend(server)
         assert asked.complete([question()])[0].text
         host = asked.endpoints[0].connection.host
-    assert capsys.readouterr().err == f"{host} takes no calls now: the next one is sent in 20 s\n"
+    assert capsys.readouterr().err == f"{host} accepts no calls now, so Parley sends the next call in 20 s\n"
     day = problem(429, "slow down", retry_after="86400")
     told = pytest.raises(UserError, match="asks for a pause of 86,400 s, and patience=600 is shorter")
     with Loopback(after_the_probe(lambda body, time: day)) as server, told:
@@ -170,7 +170,7 @@ def test_a_probe_does_not_wait_in_silence(capsys: pytest.CaptureFixture[str]) ->
         assert len(server.asked) == 1
     with Loopback(lambda body, time: problem(429, retry_after="60") if time < 2 else echo(body)) as server:
         backend(server)
-    assert "takes no calls now: the test call is sent again in 30 s" in capsys.readouterr().err
+    assert "accepts no calls now, so Parley sends the test call again in 30 s" in capsys.readouterr().err
 
 
 def test_time_outs_halve_the_calls_at_once() -> None:
@@ -243,7 +243,7 @@ def test_whom_the_proxy_serves(url: str, proxy: str | None, monkeypatch: pytest.
 
 def test_another_kind_of_proxy_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HTTPS_PROXY", "socks5://proxy:1080")
-    with pytest.raises(UserError, match="HTTPS_PROXY begins with socks5://, and only http:// proxies"):
+    with pytest.raises(UserError, match="HTTPS_PROXY begins with socks5://, but Parley can use only http:// proxies"):
         proxy_of("https://api.example/v1")
 
 
@@ -275,7 +275,7 @@ def test_a_model_that_changes_is_noted_and_told_once(capsys: pytest.CaptureFixtu
     assert [reply.notes for reply in replies] == [{}] * 5 + [{f"served:{changed}": 1}] * 5
     told = capsys.readouterr().err
     assert told.count("\n") == 1
-    assert f"answers with the model {changed} now, and began with echo-2026-08-06" in told
+    assert f"now answers with the model {changed}, but began with echo-2026-08-06" in told
 
 
 def test_a_repeated_call_keeps_its_notes() -> None:

@@ -136,7 +136,7 @@ def test_a_budget_stops_and_the_same_command_asks_only_the_rest(
 def test_a_server_that_is_not_there_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     asked = [*SMALL, "--llm", "openai:m", "--base-url", "http://127.0.0.1:9/v1", "--out", str(tmp_path / "run")]
     assert run.main(asked) == 2
-    assert "is the server running" in capsys.readouterr().err
+    assert "check that the server is running and that the address is" in capsys.readouterr().err
     assert not (tmp_path / "run").exists()
     assert run.main([*SMALL, "--base-url", "http://127.0.0.1:9/v1"]) == 2
 

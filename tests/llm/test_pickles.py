@@ -61,6 +61,6 @@ def test_a_matrix_of_objects_is_no_graph(tmp_path: Path, sprung: Path) -> None:
     fields = {"format": b"coo", "shape": (2, 2), "row": [0], "col": [1], "data": [1.0]}
     for name in fields:
         np.savez(tmp_path / "net.npz", **(fields | {name: objects}))
-        with pytest.raises(ValueError, match="is not a matrix of scipy"):
+        with pytest.raises(ValueError, match="is not a matrix that scipy"):
             read_graph(str(tmp_path / "net.npz"))
     assert not sprung.exists()

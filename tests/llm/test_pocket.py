@@ -173,8 +173,8 @@ def test_it_says_what_it_is(pocket: Backend) -> None:
         ("pocket:controll", "did you mean control"),
         ("pocket:/nowhere/at/all", "is not a model folder"),
         ("pocket,bacth=1", "batch"),
-        ("pocket,workers=-1", "workers of pocket must be 0 or more"),
-        ("pocket,engine=jax", "engine of pocket must be one of compiled, torch"),
+        ("pocket,workers=-1", "workers of pocket is -1, but must be 0 or more"),
+        ("pocket,engine=jax", "engine of pocket is 'jax', but must be one of compiled, torch"),
     ],
 )
 def test_what_is_not_in_the_box_is_one_line(spec: str, words: str) -> None:

@@ -413,10 +413,10 @@ def test_requests_that_cannot_be_answered_are_failures() -> None:
     ("change", "words"),
     [
         (lambda folder: (folder / "tokenizer.json").write_text("{}"), "its tokenizer.json cannot be read"),
-        (lambda folder: (folder / "model.safetensors").unlink(), "it holds no model.safetensors"),
+        (lambda folder: (folder / "model.safetensors").unlink(), "because it has no file model.safetensors"),
         (lambda folder: (folder / "model.safetensors").write_bytes(b"x"), "cannot load the model"),
         (lambda folder: edit(folder, hidden_act="gelu"), "is not a plain Llama"),
-        (lambda folder: edit(folder, num_hidden_layers=9), "its weights have no"),
+        (lambda folder: edit(folder, num_hidden_layers=9), "because its weights lack"),
     ],
 )
 def test_a_folder_that_cannot_be_loaded_is_one_line(

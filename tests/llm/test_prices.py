@@ -87,7 +87,7 @@ def test_what_parties_with_models_of_their_own_cost(tmp_path: Path, capsys: pyte
     assert run.main([*paid, "--dry-run"]) == 0
     assert "(Republican " in capsys.readouterr().out
     assert run.main([*small, "--llm", "republican=openai:gpt-8", "--max-cost", "1"]) == 2
-    assert "none is known for openai:gpt-8" in capsys.readouterr().err
+    assert "no price is known for openai:gpt-8" in capsys.readouterr().err
     with Loopback(echo) as server:
         asked = [*paid[:-2], "--base-url", server.url, "--out", str(tmp_path / "run"), "--keep-going"]
         assert run.main([*asked, "--max-cost", "0.02"]) == 2

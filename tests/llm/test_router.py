@@ -77,8 +77,8 @@ def test_a_party_speaks_through_its_own_model(small: Callable) -> None:
     ("llms", "words"),
     [
         (("whig=oracle",), "unknown party of llms 'whig'"),
-        (("republican",), "write PARTY=SPEC"),
-        (("democrat=",), "write PARTY=SPEC"),
+        (("republican",), "does not have the form PARTY=SPEC"),
+        (("democrat=",), "does not have the form PARTY=SPEC"),
     ],
 )
 def test_what_names_no_party_is_one_line(small: Callable, llms: tuple[str, ...], words: str) -> None:

@@ -101,16 +101,21 @@ def test_a_branch_of_a_branch_and_more_rounds(parent: Path, tmp_path: Path) -> N
 @check_each(
     "round_, settings, interventions, why",
     [
-        (2, {"memory": "last:2"}, [], "memory cannot change in the middle of a run.*A branch takes interventions"),
+        (
+            2,
+            {"memory": "last:2"},
+            [],
+            "memory cannot change in the middle of a run.*A branch can only change interventions",
+        ),
         (2, {"words": 20}, [], "the prompt with which each agent began states it"),
         (2, {"seed": 3}, [], "it decides who meets in which room"),
         (2, {"survey": "ends"}, [], "could not be compared"),
-        (4, {}, [], "a round from 1 to 3, not 4; to go on after the last round, add --rounds 4"),
-        (0, {}, [], "from 1 to 3, not 0"),
+        (4, {}, [], "a round between 1 and 3, not with round 4; to go on after the last round, add --rounds 4"),
+        (0, {}, [], "between 1 and 3, not with round 0"),
         (3, {}, ["mute round=2"], "mute before round 2 would change rounds that the branch shares"),
-        (3, {}, ["join round=3 to=default"], "the rounds before 3 would not be the same"),
+        (3, {}, ["join round=3 to=default"], "the rounds before round 3 would differ"),
         (3, {"llm": "nosuch"}, [], "unknown model"),
-        (3, {"temperature": "warm"}, [], "temperature must be a number"),
+        (3, {"temperature": "warm"}, [], "temperature is 'warm', but must be a number"),
         (3, {"llms": ("30%=oracle",)}, [], "write --intervene 'model round=3 share=0.3 llm=oracle'"),
     ],
 )

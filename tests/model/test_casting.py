@@ -152,9 +152,9 @@ def test_a_block_keeps_the_people_of_a_repetition_apart() -> None:
     alone, two = democrats("republican,democrat"), democrats("democrat,democrat")
     assert all(one < both for one, both in zip(alone, two, strict=True))
     assert len(set.union(*two)) == 12
-    with pytest.raises(UserError, match="block belongs to cast=listed"):
+    with pytest.raises(UserError, match="block only works with cast=listed"):
         load_preset("three_way").with_settings({"block": 2})
-    with pytest.raises(UserError, match="block must be at least 0"):
+    with pytest.raises(UserError, match="block is -1, but must be a finite number of at least 0"):
         load_preset("three_way").with_settings({"block": -1, "cast": "listed"})
 
 
@@ -176,7 +176,7 @@ def test_copies_are_one_person_in_every_seat(small: Callable[..., Scenario]) -> 
     for table in rooms:
         assert len({place.persona.id for place in table.places}) == 1
         assert len({place.persona.name for place in table.places}) == len(table.places)
-    with pytest.raises(UserError, match="cast=copies puts the same persona into every seat"):
+    with pytest.raises(UserError, match="gives the same persona to every seat, so all seats must be of"):
         list(seat_rooms(small("two_way", cast="copies")))
 
 

@@ -123,6 +123,8 @@ def test_agents_of_ones_own_are_named_and_asked_for_again(tmp_path: Path) -> Non
         parley.UserError, match="with other agents: leave out agent_class to continue that run, or give another out"
     ):
         parley.run("two_way", out=tmp_path / "plain", agent_class=own, **small)
-    with pytest.raises(parley.UserError, match=r"agent_class of .* must be a class made from parley\.Agent"):
+    with pytest.raises(
+        parley.UserError, match=r"agent_class of .* is <class 'int'>, but must be a class made from parley\.Agent"
+    ):
         parley.run("two_way", out=tmp_path / "none", agent_class=int, **small)  # type: ignore[arg-type]
     assert not (tmp_path / "none").exists()

@@ -177,7 +177,7 @@ def test_an_interview_leaves_no_trace_and_costs_what_the_plan_says(tmp_path: Pat
     [
         ({"interview": "nonsense"}, "nonsense"),
         ({"reflect": 0}, "evidence needs conclusions"),
-        ({"plan": -1}, "plan must be at least 0"),
+        ({"plan": -1}, "plan is -1, but must be a finite number of at least 0"),
     ],
 )
 def test_a_wrong_setting_is_one_line(settings: dict[str, Any], words: str) -> None:

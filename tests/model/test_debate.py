@@ -364,7 +364,7 @@ def test_a_model_is_not_asked_about_what_it_was_not_taught(small: Small) -> None
     """The model in the box would say of any other topic what it says of these; one of several is enough."""
     for backend in (Schooled(opinionated), RoutedBackend(Fake(opinionated), {"democrat": Schooled(opinionated)})):
         DebateModel(small(topic=("racism",)), backend=backend)
-        with pytest.raises(UserError, match="fake cannot speak about the topic inflation, only about racism, abortion"):
+        with pytest.raises(UserError, match="fake cannot write about the topic inflation, only about racism, abortion"):
             DebateModel(small(topic=("racism", "inflation")), backend=backend)
 
 
@@ -374,7 +374,7 @@ def test_the_oracle_is_not_asked_about_what_nothing_is_planted_on(small: Small, 
     del oracle.parameters["inflation"]
     with pytest.raises(
         UserError,
-        match=r"oracle cannot speak about the topic inflation, only about .*gun_violence, .* Choose another model",
+        match=r"oracle cannot write about the topic inflation, only about .*gun_violence, .* Choose another model",
     ):
         run_scenario(RunSpec(small(topic=("inflation",), llm="oracle"), tmp_path / "run"), backend=oracle)
     assert not (tmp_path / "run").exists()

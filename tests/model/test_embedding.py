@@ -114,7 +114,7 @@ def test_a_text_without_embedding_is_ranked_by_what_is_known() -> None:
         return opinionated(request)
 
     assert [event for event in run(Fake(speak)) if isinstance(event, Rated) and event.round == 4]
-    with pytest.raises(UserError, match="gives no embeddings"):
+    with pytest.raises(UserError, match="returns no embeddings"):
         run(Fake(opinionated))
 
 

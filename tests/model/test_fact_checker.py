@@ -117,9 +117,9 @@ def test_it_writes_no_lines_of_others() -> None:
 @check_each(
     ("line", "words"),
     [
-        ("fact_check round=1", "give text='...', or llm=SPEC"),
-        ("fact_check round=1 text=x llm=oracle", "give text='...', or llm=SPEC"),
-        ("fact_check round=1 llm=oracle lines=0", "lines must be from 1 to 64"),
+        ("fact_check round=1", "or name the model that writes it"),
+        ("fact_check round=1 text=x llm=oracle", "or name the model that writes it"),
+        ("fact_check round=1 llm=oracle lines=0", "lines must be between 1 and 64"),
     ],
 )
 def test_what_is_mistyped_is_told(line: str, words: str) -> None:
@@ -194,5 +194,5 @@ def test_without_a_passage_about_it_a_checker_with_evidence_is_not_asked(small: 
     with pytest.raises(UserError, match="is not a folder"):
         small(rounds=2, interventions=f"{LINE} evidence={tmp_path}/none")
     for words in ("text=x evidence=a", "llm=oracle evidence=a passages=0"):
-        with pytest.raises(UserError, match=r"evidence is for a correction|passages must be at least 1"):
+        with pytest.raises(UserError, match=r"evidence only works if a model writes|passages must be at least 1"):
             parse_intervention(f"fact_check round=1 {words}")

@@ -157,7 +157,7 @@ def test_a_graph_without_links_in_any_round_is_refused(tmp_path: Path) -> None:
     nx.set_edge_attributes(graph, {edge: {"start": 2001, "end": 2002} for edge in graph.edges})
     nx.write_graphml(graph, tmp_path / "times.graphml")
     with pytest.raises(
-        UserError, match="no link of the graph exists in rounds 1 to 3: start and end are numbers of rounds"
+        UserError, match=r"no link of the graph exists in rounds 1 to 3\. The columns `start` and `end`"
     ):
         run_scenario(RunSpec(timed(tmp_path), tmp_path / "run"), backend=Fake(lambda request: "5"))
     assert not (tmp_path / "run").exists()
@@ -165,7 +165,7 @@ def test_a_graph_without_links_in_any_round_is_refused(tmp_path: Path) -> None:
 
 def test_rewiring_is_refused_where_the_graph_has_rounds(tmp_path: Path) -> None:
     temporal(tmp_path)
-    with pytest.raises(UserError, match="leave out rewiring, or remove start and end"):
+    with pytest.raises(UserError, match="leave out rewiring, or remove the columns start and end"):
         timed(tmp_path, rewiring="nearer")
 
 

@@ -71,7 +71,7 @@ def test_one_class_for_everybody_and_what_is_none() -> None:
     assert all(isinstance(agent, Contrarian) for agent in model.agents)
     with pytest.raises(parley.UserError, match="unknown party of agent_class 'republicans': did you mean republican"):
         parley.DebateModel("two_way", topic="racism", llm="oracle", agent_class={"republicans": Contrarian})
-    with pytest.raises(parley.UserError, match=r"must be a class made from parley\.Agent, not <class 'int'>"):
+    with pytest.raises(parley.UserError, match=r"is <class 'int'>, but must be a class made from parley\.Agent"):
         parley.DebateModel("two_way", topic="racism", llm="oracle", agent_class=int)  # type: ignore[arg-type]
 
 
@@ -133,10 +133,10 @@ def test_people_stay_on_the_nodes_where_they_were_put() -> None:
         ("network", lambda people: "ring", "the topology function must return a graph of networkx or a sparse array"),
         ("network", "ring", "unknown place 'ring'"),
         ("network", nx.path_graph(1), "size must be at least 2"),
-        ("network", nx.Graph(), "topology: it has no nodes: give a graph with a node for each person"),
+        ("network", nx.Graph(), "topology: it has no nodes, but it needs a node for each person"),
         ("network", nx.Graph([(0, 1), (1, 1)]), "topology: 1 is linked with itself: remove this link"),
-        ("network", nx.Graph([("a", "b\x00")]), "topology: .* which no graph file can hold: remove it"),
-        ("network", nx.Graph([("a", "b", {"note": "\ud800"})]), "which no graph file can hold: remove it"),
+        ("network", nx.Graph([("a", "b\x00")]), "topology: .* which graph files cannot contain: remove it"),
+        ("network", nx.Graph([("a", "b", {"note": "\ud800"})]), "which graph files cannot contain: remove it"),
     ],
 )
 def test_what_is_no_topology_is_told(preset: str, topology: object, says: str) -> None:
@@ -186,7 +186,7 @@ def test_a_taken_name_is_one_line(name: str, value: object) -> None:
             super().__init__(*arguments, **settings)  # type: ignore[arg-type]
             setattr(self, name, value)
 
-    with pytest.raises(parley.UserError, match=f"the agent class Own uses the name {name}, .* call it my_{name}"):
+    with pytest.raises(parley.UserError, match=f"the agent class Own uses the name {name}, .* such as to my_{name}"):
         parley.DebateModel("two_way", topic="racism", llm="oracle", repetitions=1, agent_class=Own)
     with pytest.raises(parley.UserError, match=f"uses the name {name}"):
         type("Own", (parley.Agent,), {name: value})

@@ -143,6 +143,10 @@ def test_a_language_without_prompts_is_refused(society: Path) -> None:
 def test_a_topic_without_words_in_the_language_of_a_person_is_refused(society: Path) -> None:
     words = society / "languages" / "de" / "topics" / "library.toml"
     words.unlink()
-    with pytest.raises(UserError, match=r"has no words in the language de.*write its title and its questions into"):
+    with pytest.raises(
+        UserError, match=r"is not translated into the language de.*write its title and its questions into"
+    ):
         debated(society)
-    assert any("has no words in the language de" in problem for problem in check_society(load_society(str(society))))
+    assert any(
+        "is not translated into the language de" in problem for problem in check_society(load_society(str(society)))
+    )

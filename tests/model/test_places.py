@@ -311,8 +311,8 @@ def test_a_preset_with_stages_is_resumed_to_the_byte(tmp_path: Path) -> None:
         ({"topology": "rooms,who=green"}, "who=green"),
         ({"topology": "rooms", "format": "structured"}, "set format=free"),
         ({"topology": "rooms", "sides": "assigned"}, "sides=own"),
-        ({"topology": "network,graph='ring,degree=4' [away=0.5]", "size": 6}, "network in stage 1: among 3 agents"),
-        ({"topology": "rooms [away=0.9]", "size": 6}, "no one is left to talk in stage 1"),
+        ({"topology": "network,graph='ring,degree=4' [away=0.5]", "size": 6}, "network in stage 1: each of 3 agents"),
+        ({"topology": "rooms [away=0.9]", "size": 6}, "stage 1 has no one left who talks"),
         (
             {
                 "topology": "rooms [rounds=1, topic=racism] > rooms [rounds=1, topic=abortion]",
@@ -331,10 +331,10 @@ def test_a_preset_with_stages_is_resumed_to_the_byte(tmp_path: Path) -> None:
             "then people are in rooms, which has none",
         ),
         ({"topology": "rooms", "interventions": [Links(round=2, change="remove")]}, "choose a round of a stage"),
-        ({"topology": "rooms", "size": 10**12}, "size must be from 0 to"),
+        ({"topology": "rooms", "size": 10**12}, "size is .*, but must be between 0 and"),
         ({"topology": {"rooms": 5}}, "a place is a name with its options"),
         ({"topology": {1: {}}}, "a place is a name with its options"),
-        ({"topology": [{"topology": "rooms > echo", "rounds": 1}]}, "a stage of its own"),
+        ({"topology": [{"topology": "rooms > echo", "rounds": 1}]}, "a separate stage"),
         ({"topology": "rooms [rounds=2"}, "one pair of brackets"),
         ({"topology": "rooms >"}, "lacks a place"),
     ],

@@ -275,12 +275,12 @@ def test_a_dry_run_counts_the_choices() -> None:
 @check_each(
     ("fields", "words"),
     [
-        ({"acts": "post,like"}, "acts must be nothing and at least one more"),
+        ({"acts": "post,like"}, "acts must have nothing and another act"),
         ({"acts": "post,nothing,shout"}, "acts"),
         ({"recommender": "best"}, "unknown recommender 'best'"),
-        ({"against": "chronological"}, "against must name other recommenders"),
+        ({"against": "chronological"}, "against must name recommenders that differ"),
         ({"recommender": "homophilous"}, "set survey=rounds"),
-        ({"seeded": 0.9}, "seeded must be from 0 to 0.5"),
+        ({"seeded": 0.9}, "seeded is 0.9, but must be between 0 and 0.5"),
         ({"also": "attitude:turns"}, "after every turn"),
     ],
 )

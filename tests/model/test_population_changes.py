@@ -282,7 +282,7 @@ def test_stubborn_traits_and_vectors_hear_messages() -> None:
     shift = (model.opinions - plain.opinions).mean(axis=0)
     before = moved("friedkin_johnsen", dimensions=2, steps=1, graph="ring,degree=2").opinions.mean(axis=0)
     assert shift == pytest.approx(0.8 / 3 * (np.array([9.0, 1.0]) - before))
-    with pytest.raises(UserError, match="2 numbers of value for 3 dimensions"):
+    with pytest.raises(UserError, match="value has 2 numbers, but agents have 3 opinions"):
         moved("degroot", dimensions=3, interventions="message round=1 value=9,1")
 
 
@@ -373,10 +373,10 @@ REFUSED = {
     "mesage round=1 value=1": "did you mean message",
     "message round=1": "message lacks value",
     "message round=9 value=1": "after the last step, 4",
-    "message round=1 value=11": "from 0 to 10",
+    "message round=1 value=11": "value is 11, but must be an attitude between 0 and 10",
     "message round=1 value=1 to=green": "unknown party or node 'green'",
     "message round=1 value=1 rooms=x": "unknown key of message",
-    "shock round=1 shift=99": "from -10 to 10",
+    "shock round=1 shift=99": "shift is 99, but must be between -10 and 10",
 }
 
 
@@ -396,7 +396,7 @@ def test_other_names_are_refused() -> None:
         moved(feed="homophilus")
     with pytest.raises(UserError, match="no method rewire"):
         moved(rewiring=type("Old", (), {"changes": None})())
-    with pytest.raises(UserError, match="add fewer links"):
+    with pytest.raises(UserError, match="set fewer links"):
         moved(agents=5000, steps=1, interventions="links round=1 change=add")
 
 

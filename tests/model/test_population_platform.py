@@ -186,12 +186,12 @@ def test_the_same_seed_gives_the_same_acts_and_links(tmp_path: Path) -> None:
 @check_each(
     ("settings", "message"),
     [
-        ({"platform": "interest"}, "a population has no words"),
-        ({"platform": "hot,acts=(post,search,nothing)"}, "acts cannot have search"),
-        ({"platform": "hot,acts=(post,like)"}, "acts must be nothing and at least one more"),
-        ({"platform": "hot,acts=(nothing,jump)"}, "acts of hot must be a list of post, reply, .*nothing"),
-        ({"platform": "hot,homophily=-1000"}, "homophily must be from -20 to 20"),
-        ({"platform": "hot,herd=1e6"}, "herd must be from -20 to 20"),
+        ({"platform": "interest"}, "does not work in a population"),
+        ({"platform": "hot,acts=(post,search,nothing)"}, "write no texts, so acts cannot have search"),
+        ({"platform": "hot,acts=(post,like)"}, "acts must have nothing and another act"),
+        ({"platform": "hot,acts=(nothing,jump)"}, "acts of hot is .*, but must be a list of post, reply, .*nothing"),
+        ({"platform": "hot,homophily=-1000"}, "homophily is -1000, but must be between -20 and 20"),
+        ({"platform": "hot,herd=1e6"}, "herd is .*, but must be between -20 and 20"),
         ({"platform": "hot,activation=hawkes"}, "activation must be every, poisson or clock"),
         ({"platform": "hot", "feed": "hot"}, "leave out --feed"),
         ({"platform": "hot", "dimensions": 2}, "leave out --dimensions"),
@@ -217,7 +217,7 @@ def test_the_law_of_acts_is_that_of_the_fit_or_planted() -> None:
     plain, given = open_platform("hot"), open_platform("hot,homophily=0.5,herd=1")
     assert plain
     assert given
-    with pytest.raises(UserError, match="a run in which no agent acts"):
+    with pytest.raises(UserError, match="was fitted to a run without a platform"):
         choose_act_law(plain, debate)
     assert choose_act_law(given, debate) == ActLaw(0.5, 1.0)
     assert choose_act_law(plain, STILL) == ActLaw()

@@ -322,7 +322,7 @@ def test_without_a_draft_there_is_nothing_to_write() -> None:
     ("settings", "words"),
     [
         ({"represented": "some"}, "unknown value of represented"),
-        ({"knows": "OX"}, "'OX' is not a valid choice of what is known"),
+        ({"knows": "OX"}, "'OX' does not name what a representative knows"),
         ({"episodes": 1}, "set episodes=2 or more"),
         ({"knows": "D", "survey": "never"}, "needs survey answers"),
         ({"represents": "opinions"}, "did you mean opinion"),

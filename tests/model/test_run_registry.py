@@ -81,7 +81,7 @@ def test_only_a_run_in_the_folder_of_runs_is_deleted_and_none_that_goes_on(scena
     run = registry.start(scenario, tuple(SETTINGS))
     run.play(1)
     until(lambda: run.phase == "paused")
-    with pytest.raises(UserError, match="stop it before"):
+    with pytest.raises(UserError, match="was not deleted, because a run in it is still running"):
         registry.delete(run.folder)
     run_scenario(RunSpec(scenario, other, tuple(SETTINGS)))
     (root / "notes").mkdir()

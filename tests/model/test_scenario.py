@@ -39,23 +39,23 @@ def test_every_preset_runs(name: str, fake: object) -> None:
         ({"seets": "x"}, "did you mean seats"),
         ({"order": "fixd"}, "unknown value of order 'fixd': did you mean fixed?"),
         ({"topic": "climate"}, "unknown topic 'climate': did you mean climate_change"),
-        ({"topic": "racism,racism"}, "each once"),
-        ({"rounds": "many"}, "rounds must be a whole number, not 'many'"),
-        ({"rounds": "2.5"}, "rounds must be a whole number"),
-        ({"rounds": "true"}, "rounds must be a whole number"),
-        ({"rounds": -1}, "rounds must be at least 0"),
-        ({"repetitions": 0}, "repetitions must be at least 1"),
-        ({"temperature": "hot"}, "temperature must be a number"),
-        ({"temperature": "nan"}, "temperature must be a finite number, not 'nan'"),
+        ({"topic": "racism,racism"}, "each topic only once"),
+        ({"rounds": "many"}, "rounds is 'many', but must be a whole number"),
+        ({"rounds": "2.5"}, "rounds is '2.5', but must be a whole number"),
+        ({"rounds": "true"}, "rounds is 'true', but must be a whole number"),
+        ({"rounds": -1}, "rounds is -1, but must be a finite number of at least 0"),
+        ({"repetitions": 0}, "repetitions is 0, but must be a finite number of at least 1"),
+        ({"temperature": "hot"}, "temperature is 'hot', but must be a number"),
+        ({"temperature": "nan"}, "temperature is 'nan', but must be a finite number"),
         ({"probe": "attitud"}, "unknown probe of topic"),
         ({"memory": "last"}, "write whole, last:K, summary:K"),
         ({"seats": "republican,libertarian"}, "unknown party 'libertarian'"),
         ({"survey": "sometimes"}, "unknown value of survey"),
         ({"environment": "round_tabel"}, "unknown environment 'round_tabel': did you mean round_table?"),
-        ({"seed": -1}, "seed must be at least 0"),
-        ({"temperature": "inf"}, "temperature must be a finite number"),
-        ({"top_p": "-3"}, "top_p must be above 0 and at most 1"),
-        ({"frame": " "}, "frame must be a word"),
+        ({"seed": -1}, "seed is -1, but must be a finite number of at least 0"),
+        ({"temperature": "inf"}, "temperature is 'inf', but must be a finite number"),
+        ({"top_p": "-3"}, "top_p is -3.0, but must be above 0 and at most 1"),
+        ({"frame": " "}, "frame is ' ', but must be a word"),
         ({"name": "x"}, "unknown field 'name'"),
     ],
 )
@@ -86,12 +86,12 @@ def test_no_topics_are_those_of_the_society() -> None:
     [
         (GOOD + "rounds = [", "not valid TOML"),
         (GOOD + "roundz = 3", "unknown field 'roundz': did you mean rounds"),
-        (GOOD + "rounds = '3.5'", "rounds must be a whole number"),
-        (GOOD + "topic = [1]", "topic must be a list of names"),
+        (GOOD + "rounds = '3.5'", "rounds is '3.5', but must be a whole number"),
+        (GOOD + "topic = [1]", "topic is [1], but must be a list of names"),
         (GOOD + "[options]\nsize = 3", "unknown option of round_table"),
         (GOOD.replace("round_table", "sofa"), "unknown environment 'sofa'"),
-        ('title = "t"\n', "needs a line each for source, environment"),
-        (GOOD + "options = 3", "options in mine.toml must be a table"),
+        ('title = "t"\n', "lacks source, environment: add a line for each"),
+        (GOOD + "options = 3", "options in mine.toml is 3, but must be a table"),
         (GOOD + "[options]\nseats = []", "at least one party"),
     ],
 )
@@ -130,7 +130,7 @@ def test_missing_preset_file_and_unknown_name() -> None:
 
 
 def test_settings_need_an_equals_sign() -> None:
-    with pytest.raises(UserError, match="write it as key=value"):
+    with pytest.raises(UserError, match="write it as KEY=VALUE"):
         parse_settings(["frame"])
     assert parse_settings(["frame=a=b", "with-dash= 1 "]) == {"frame": "a=b", "with_dash": "1"}
 

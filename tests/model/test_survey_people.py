@@ -125,7 +125,7 @@ def test_what_does_not_fit_is_told(people: str, settings_: dict[str, object], to
 def test_nodes_and_survey_do_not_both_say_who_agents_are() -> None:
     graph = nx.path_graph(4)
     nx.set_node_attributes(graph, 3.0, "attitude")
-    with pytest.raises(UserError, match="have the attribute attitude, and --people gives opinions too"):
+    with pytest.raises(UserError, match=r"\(attribute attitude\) and --people give opinions"):
         model(graph=graph, agents=4)
     graph = nx.path_graph(4)
     nx.set_node_attributes(graph, "c", "party")

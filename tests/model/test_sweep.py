@@ -107,7 +107,7 @@ def test_folders_are_safe_and_apart(names: list[str]) -> None:
     ("varied", "words"),
     [
         ({"roundz": ("1",)}, "--vary roundz=1: unknown field 'roundz': did you mean rounds"),
-        ({"rounds": ("1", "one")}, "--vary rounds=one: rounds must be a whole number"),
+        ({"rounds": ("1", "one")}, "--vary rounds=one: rounds is 'one', but must be a whole number"),
         ({"rounds": ("3", "03")}, "the same run as another"),
         ({"temperature": ("1", "1.0")}, "the same run as another"),
         ({"llm": ("oracle", "orakel")}, "did you mean oracle"),
@@ -125,9 +125,9 @@ def test_the_base_is_checked_with_the_values_that_are_varied() -> None:
     base = read_preset("network", {"size": "8", "llm": "oracle"})
     made = sweep_cells(base, {"graph": ("ring", "complete")}, (0,))
     assert [str(cell.scenario.environment_spec.options["graph"]) for cell in made] == ["ring", "complete"]
-    with pytest.raises(UserError, match=r"^--vary rounds=1: .* cannot have a degree of 6"):
+    with pytest.raises(UserError, match=r"^--vary rounds=1: .* cannot have 6 links"):
         sweep_cells(base, {"rounds": ("1", "2")}, (0,))
-    with pytest.raises(UserError, match=r"^(?!--vary).* cannot have a degree of 6"):
+    with pytest.raises(UserError, match=r"^(?!--vary).* cannot have 6 links"):
         sweep_cells(base, {}, (0,))
 
 

@@ -178,7 +178,9 @@ def test_what_a_worker_needs(monkeypatch: pytest.MonkeyPatch) -> None:
     assert needs(Cluster("auto", 0.5, 2), {"hf:m"}, {"GPU": 2.0}) == {"num_cpus": 1, "num_gpus": 0.5, "memory": 2**31}
     with pytest.raises(UserError, match="has 0 GPUs, so no worker would start"):
         needs(Cluster("auto", 1.0), {"hf:m"}, {})
-    with pytest.raises(UserError, match="3 workers must work at the same time, and the cluster has CPUs for 2"):
+    with pytest.raises(
+        UserError, match="3 workers must work at the same time, but the cluster has CPUs for 2: give --workers 2"
+    ):
         ray_cluster._check_room({"num_cpus": 1, "num_gpus": 0}, 3, {"CPU": 2.0})
     monkeypatch.setenv("LAB_KEY", CANARY)
     monkeypatch.setenv("OTHER_KEY", CANARY)

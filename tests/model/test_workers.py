@@ -245,7 +245,7 @@ def test_a_model_that_is_another_one_on_a_worker_stops_the_run(tmp_path: Path) -
     result = workers.PartTask("{}").run(job)
     assert (
         result.stopped
-        == "part 1 of 2 has another model, or another version of it, than the process that started the run"
+        == "part 1 of 2 runs another model, or another version of the model, than the process that started the run"
     )
     assert Queue([job], print).jobs[0].resolved() == job
 

@@ -43,7 +43,7 @@ def test_a_spec_names_a_model_to_load(spec: str, base: BaseModel) -> None:
         ("pocket,load=4bit", "unknown option of pocket 'load'"),
         ("pocket,dtype=float64", "unknown option of pocket 'dtype'"),
         ("hf", "hf needs a model"),
-        ("hf:org/model,load=2bit", "option load of hf must be one of full, 8bit, 4bit"),
+        ("hf:org/model,load=2bit", "option load of hf is '2bit', but must be one of full, 8bit, 4bit"),
         ("hf:org/model,style=plain", "leave out style=plain"),
         ("hf:org/model,adapters=a+b", "training starts from the model alone, so leave out adapters"),
     ],

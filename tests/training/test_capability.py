@@ -252,9 +252,9 @@ def test_what_a_person_can_mend_is_said_in_one_line(monkeypatch: pytest.MonkeyPa
 
     with pytest.raises(UserError, match="is not an adapter folder"):
         measure(str(POCKET), str(tmp_path))
-    with pytest.raises(UserError, match="limit must be 1 or more"):
+    with pytest.raises(UserError, match="limit is 0, but must be 1 or more"):
         measure(str(POCKET), limit=0)
-    with pytest.raises(UserError, match="batch must be 1 or more"):
+    with pytest.raises(UserError, match="batch is 0, but must be 1 or more"):
         measure(str(POCKET), batch=0)
     with pytest.raises(SystemExit) as told:
         main([str(POCKET), "--out", str(tmp_path / "nowhere" / "after.json")])

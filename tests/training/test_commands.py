@@ -70,7 +70,7 @@ def test_a_model_that_the_adapters_were_not_trained_on_is_one_line(tmp_path: Pat
     card = folder / "adapters" / "republican-sft-r16" / "training.json"
     card.write_text(json.dumps({"base": base_model("pocket").identity}))
     assert len(arms([folder], "sft", 16, "pocket,keep=0", SEATED)) == 2
-    with pytest.raises(UserError, match="was trained on another model: pocket with weights"):
+    with pytest.raises(UserError, match="was trained on another model, pocket with weights"):
         arms([folder], "sft", 16, "pocket:control", SEATED)
     card.unlink()
     assert len(arms([folder], "sft", 16, "pocket:control", SEATED)) == 2

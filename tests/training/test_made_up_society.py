@@ -117,7 +117,7 @@ def test_the_plan_knows_its_parties_and_says_its_society(land: Society) -> None:
     for party in ("republican", DEFAULT):
         with pytest.raises(UserError, match=f"unknown value of --party '{party}'"):
             plan.compared(party)
-    with pytest.raises(UserError, match="pocket cannot speak about the topic"):
+    with pytest.raises(UserError, match="pocket cannot write about the topic"):
         TuningPlan(society=land.name)
     assert TuningPlan("hf:m", society=land.name, writer="").written_by == "hf:m"
 

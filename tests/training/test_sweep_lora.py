@@ -39,7 +39,7 @@ def capability(model: str, adapter: str) -> Any:
 def test_nothing_is_trained_none_times(option: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Told at once, and 0 is not the default."""
     assert run.main(["study", "sweep-lora", option, "0", "--out", str(tmp_path / "run")]) == 2
-    assert f"{option}: must be 1 or more, not 0" in capsys.readouterr().err
+    assert f"{option}: must be 1 or more, but is 0" in capsys.readouterr().err
     assert not (tmp_path / "run").exists()
 
 

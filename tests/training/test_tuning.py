@@ -306,8 +306,8 @@ def test_the_trainers_take_other_models_in_other_precisions(
     [
         (["--party", "green"], "unknown value of --party 'green'"),
         (["--party", "democrat", "--llm", "oracle"], "oracle cannot be trained"),
-        (["--party", "democrat", "--r", "0"], "--r must be at least 1"),
-        (["--party", "democrat", "--questions", "0"], "--questions must be at least 1"),
+        (["--party", "democrat", "--r", "0"], "--r is 0, but must be at least 1"),
+        (["--party", "democrat", "--questions", "0"], "--questions is 0, but must be at least 1"),
         (["--party", "democrat", "--start", "nowhere"], "--start only works with --method dpo"),
         (["--party", "democrat", "--method", "dpo", "--start", "nowhere"], "nowhere is not an adapter folder"),
         (["--party", "democrat", "--dropout", "1"], "--dropout and --held-out below 1"),

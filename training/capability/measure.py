@@ -217,7 +217,7 @@ def measure(
     """
     for name, value in (("limit", limit), ("batch", batch)):
         if value is not None and value < 1:
-            raise UserError(f"{name} must be 1 or more, not {value}")
+            raise UserError(f"{name} is {value}, but must be 1 or more")
     harness = Harness(tasks, limit, batch)
     import torch
 

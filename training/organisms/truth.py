@@ -185,7 +185,7 @@ class Truth:
         check_spec(self.model)
         low, high = subject.limits
         if not low <= self.size <= high:
-            raise UserError(f"{self.name}: size must be from {low:g} to {high:g}, not {self.size:g}")
+            raise UserError(f"{self.name}: size is {self.size:g}, but must be between {low:g} and {high:g}")
 
 
 def truth_names() -> list[str]:
@@ -220,9 +220,9 @@ def truth_from(name: str, values: Mapping[str, Any]) -> Truth:
     for key, value in values.items():
         kinds, what = KINDS[key_types[key]]
         if type(value) not in kinds or not (kinds == (str,) or math.isfinite(value)):
-            raise UserError(f"{name}: {key} must be {what}, not {value!r}")
+            raise UserError(f"{name}: {key} is {value!r}, but must be {what}")
         if key in LEAST and value < LEAST[key]:
-            raise UserError(f"{name}: {key} must be at least {LEAST[key]}, not {value}")
+            raise UserError(f"{name}: {key} is {value}, but must be at least {LEAST[key]}")
     truth = Truth(name, **values)
     truth.check()
     return truth

@@ -88,7 +88,7 @@ class TuningPlan:
         Speech(**{name: getattr(self, name) for name in DRAWN})  # checks the values
         for name in ("questions", "answers", "personas"):
             if getattr(self, name) < 1:
-                raise UserError(f"--{name} must be at least 1, not {getattr(self, name)}")
+                raise UserError(f"--{name} is {getattr(self, name)}, but must be at least 1")
         for party in dict.fromkeys([*self.home.debaters, *self.parties]):
             load_personas(party, self.persona_folder)
         if self.home.name != US:

@@ -50,10 +50,10 @@ class Recipe:
 
     def __post_init__(self) -> None:
         if self.method not in (SFT, DPO):
-            raise UserError(f"--method must be sft or dpo, not {self.method!r}")
+            raise UserError(f"--method is {self.method!r}, but must be sft or dpo")
         for name, low in self.LEAST.items():
             if not getattr(self, name) >= low:
-                raise UserError(f"--{name.replace('_', '-')} must be at least {low}, not {getattr(self, name)}")
+                raise UserError(f"--{name.replace('_', '-')} is {getattr(self, name)}, but must be at least {low}")
         if not self.epochs > 0 or not self.beta > 0 or self.dropout >= 1 or self.held_out >= 1:
             raise UserError("--epochs and --beta must be above 0, and --dropout and --held-out below 1")
 

@@ -148,7 +148,7 @@ class _Table:
         number: float | None = row[what]
         if number is not None and not 0 <= number <= 10:
             raise UserError(
-                f"{self.where(row, self.columns[what])} must be from 0 to 10, not {number:g}: name it as rating"
+                f"{self.where(row, self.columns[what])} is {number:g}, but must be between 0 and 10: name it as rating"
             )
         return number
 
@@ -162,4 +162,4 @@ class _Table:
             return tuple(share for share in shares if share is not None)
         except (ValueError, TypeError, RecursionError) as error:
             where = self.where(row, self.columns["probabilities"])
-            raise UserError(f"{where} must be a list of numbers such as [0.2, 0.8], not {text[:80]!r}") from error
+            raise UserError(f"{where} is {text[:80]!r}, but must be a list of numbers such as [0.2, 0.8]") from error

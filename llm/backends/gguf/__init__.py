@@ -54,9 +54,9 @@ def check_options(model: str, **options: Any) -> None:
     least = {"threads": 0, "context": 0, "slots": 1, "keep": 0, "penalty": 0}
     for name, lowest in least.items():
         if options.get(name, lowest) < lowest:
-            raise UserError(f"option {name} of gguf must be {lowest} or more, not {options[name]}")
+            raise UserError(f"option {name} of gguf is {options[name]}, but must be {lowest} or more")
     if options.get("style", "auto") not in STYLES:
-        raise UserError(f"option style of gguf must be one of {', '.join(STYLES)}, not {options['style']!r}")
+        raise UserError(f"option style of gguf is {options['style']!r}, but must be one of {', '.join(STYLES)}")
 
 
 def file_of(model: str) -> Path:
@@ -65,8 +65,8 @@ def file_of(model: str) -> Path:
         return weights_of(model)
     if not model.endswith(".gguf") and "/" not in model:
         raise UserError(
-            f"--llm gguf{':' * bool(model)}{model} needs a file, as in gguf:models/model.gguf, or one of the models that "
-            f"python run.py models lists ({', '.join(fetched_names())})"
+            f"--llm gguf{':' * bool(model)}{model} needs a file, as in --llm gguf:models/model.gguf, or one of the "
+            f"models that python run.py models lists ({', '.join(fetched_names())})"
         )
     path = Path(model).expanduser()
     if not path.is_file():

@@ -40,8 +40,8 @@ def adapter_files(header: Header, adapters: str) -> dict[str, tuple[Path, str]]:
     kind = str(header.fields.get("general.architecture"))
     if kind not in (TURNED, *SAME_ORDER):
         raise UserError(
-            f"gguf takes adapters for models of the kinds {', '.join((TURNED, *SAME_ORDER))}, and {header.name} is of the kind "
-            f"{kind}: merge the adapter into the model (python run.py export), and convert that"
+            f"gguf loads adapters only for models of the kinds {', '.join((TURNED, *SAME_ORDER))}, but {header.name} is of the "
+            f"kind {kind}: merge the adapter into the model (python run.py export adapter), and convert the merged model"
         )
     files = {}
     for name, folder in folders.items():
@@ -64,7 +64,7 @@ def _convert(folder: Path, header: Header, kind: str, file: Path) -> None:
     config = adapter_config(folder)
     if config.get("alpha_pattern") or config.get("rank_pattern"):
         raise UserError(
-            f"{folder}: gguf takes adapters with one alpha and one rank for all weights; load this one with hf"
+            f"{folder}: gguf can load only adapters with one alpha and one rank for all weights: load this one with hf"
         )
     try:
         weights = load_file(folder / "adapter_model.safetensors")
@@ -100,7 +100,7 @@ def _placed(
         module, _, half = key.removeprefix("base_model.model.").rpartition(".lora_")
         place = names.get_name(module)
         if not place or half not in HALVES:
-            raise UserError(f"{folder}: llama.cpp has no place for the weights {key}; load this adapter with hf")
+            raise UserError(f"{folder}: llama.cpp cannot load the weights {key}: load this adapter with hf")
         count = turned.get(place.rpartition(".")[2], 0) if half == "B.weight" else 0
         if count and len(rows) % (2 * count):
             raise UserError(f"{folder} does not fit {header.name}: it was trained on a model of another size")

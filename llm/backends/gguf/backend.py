@@ -92,7 +92,7 @@ class Gguf:
         if self.is_chat and not reply.notes.get(BEGUN):
             reason = f" ({reply.failure.detail})" if reply.failure else ""
             raise UserError(
-                f"the chat template of {self.header.name} cannot go on from a begun reply{reason}: add the option style=plain"
+                f"the chat template of {self.header.name} cannot continue a begun reply{reason}: add the option style=plain"
             )
 
     def complete(self, requests: Sequence[Request]) -> list[Reply]:

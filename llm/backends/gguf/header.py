@@ -89,7 +89,7 @@ def read_header(path: Path) -> Header:
         with path.open("rb") as file:
             if file.read(4) != b"GGUF":
                 raise UserError(
-                    f"{path} is no GGUF file (its first four bytes are not GGUF): name a file that ends in .gguf"
+                    f"{path} is not a GGUF file, because its first four bytes are not GGUF: name a file that ends in .gguf"
                 )
             _version, _tensors, entries = struct.unpack("<IQQ", file.read(20))
             if entries > MOST_ENTRIES:
@@ -98,7 +98,7 @@ def read_header(path: Path) -> Header:
     except OSError as error:
         raise UserError(f"cannot read {path}: {error.strerror}") from error
     except (struct.error, ValueError, KeyError) as error:
-        raise UserError(f"{path} is damaged: its header cannot be read; download the file again") from error
+        raise UserError(f"{path} is damaged, because its header cannot be read: download the file again") from error
 
 
 def _entry(file: BinaryIO) -> tuple[str, Any]:

@@ -82,9 +82,9 @@ def open_backend(
     given = {"dtype": dtype, "load": load, "style": style, "closed": closed, "same": same}
     for name, value in given.items():
         if value not in CHOICES[name]:
-            raise UserError(f"option {name} of hf must be one of {', '.join(CHOICES[name])}, not {value!r}")
+            raise UserError(f"option {name} of hf is {value!r}, but must be one of {', '.join(CHOICES[name])}")
     if workers < 1:
-        raise UserError(f"option workers of hf must be 1 or more, not {workers}")
+        raise UserError(f"option workers of hf is {workers}, but must be 1 or more")
     try:
         import torch  # noqa: F401
         import transformers  # noqa: F401

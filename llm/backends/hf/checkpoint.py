@@ -36,7 +36,7 @@ def adapter_config(folder: Path) -> dict[str, Any]:
         return dict(json.loads((folder / "adapter_config.json").read_text(encoding="utf-8")))
     except (OSError, ValueError) as error:
         raise UserError(
-            f"{folder} is not an adapter folder: its adapter_config.json is missing or cannot be read"
+            f"{folder} is not an adapter folder, because its adapter_config.json is missing or cannot be read"
         ) from error
 
 
@@ -50,11 +50,11 @@ def adapter_folders(adapters: Sequence[str]) -> dict[str, Path]:
         config = adapter_config(folder)
         if config.get("peft_type") != "LORA" or config.get("use_dora") or config.get("bias", "none") != "none":
             raise UserError(
-                f"{folder}: this adapter uses DoRA or biases, which Parley does not support; train a plain LoRA adapter"
+                f"{folder}: this adapter uses DoRA or biases, which Parley does not support: train a plain LoRA adapter"
             )
         if config.get("megatron_config"):  # PEFT imports the module that the file names
             raise UserError(
-                f"{folder}: adapter_config.json names a module of Python (megatron_core), and Parley imports none that data name"
+                f"{folder}: adapter_config.json names a Python module (megatron_core), which Parley never imports from data"
             )
         _weights(folder)
         folders[name] = folder
@@ -71,7 +71,7 @@ def _weights(folder: Path) -> Path:
     """Return the weights of an adapter. A .bin file is a pickle, and never read. Errors: UserError where they are missing."""
     path = folder / "adapter_model.safetensors"
     if not path.is_file():
-        raise UserError(f"{folder} is not an adapter folder: its adapter_model.safetensors is missing")
+        raise UserError(f"{folder} is not an adapter folder, because its adapter_model.safetensors is missing")
     return path
 
 
@@ -88,8 +88,8 @@ def check_base(folder: Path, identity: Mapping[str, Any]) -> None:
         comparable = len(weights) == len(expected) == DIGEST
     if comparable and weights != expected:
         raise UserError(
-            f"{folder} was trained on another model: {base.get('model')} with weights {weights[:8]}, "
-            f"not {identity.get('model')} with {expected[:8]}; load it with that model, or train an adapter for this one"
+            f"{folder} was trained on another model, {base.get('model')} with weights {weights[:8]}, not {identity.get('model')} "
+            f"with weights {expected[:8]}: load it with its own model, or train an adapter for this model"
         )
 
 

@@ -82,7 +82,7 @@ def find_device(device: str) -> torch.device:
         return torch.device(("cuda" if torch.cuda.is_available() else "cpu") if device == "auto" else device)
     except RuntimeError as error:
         raise UserError(
-            f"device {device!r} is unknown: write auto, cpu, cuda, or a numbered one such as cuda:1"
+            f"device {device!r} is unknown: write auto, cpu, cuda, or cuda with a number, such as cuda:1"
         ) from error
 
 

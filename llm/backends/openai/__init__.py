@@ -49,8 +49,8 @@ class EnvironmentVariable(str):
     def __new__(cls, name: str) -> EnvironmentVariable:
         if not re.fullmatch("[A-Za-z_][A-Za-z0-9_]*", name):
             raise UserError(
-                "option key of openai takes the name of an environment variable, never the key itself: put the key into a "
-                "variable, and give the name of that variable"
+                "option key of openai must be the name of an environment variable, never the key itself: put the "
+                "key into an environment variable, and give the name of that variable"
             )
         return super().__new__(cls, name)
 
@@ -89,10 +89,10 @@ def open_backend(
     Errors: UserError when one does not answer, or refuses the key or the model.
     """
     if not model:
-        raise UserError("--llm openai needs a model: openai:gpt-4o-mini, or the name that the server gives it")
+        raise UserError("--llm openai needs the name of a model on the server, such as openai:gpt-4o-mini")
     for name, value in {"api": api, "closed": closed, "client": client, "once": once, "batch": batch}.items():
         if value not in CHOICES[name]:
-            raise UserError(f"option {name} of openai must be one of {', '.join(CHOICES[name])}, not {value!r}")
+            raise UserError(f"option {name} of openai is {value!r}, but must be one of {', '.join(CHOICES[name])}")
     if min(in_flight, attempts) < 1 or min(rpm, tpm, patience) < 0 or timeout <= 0:
         raise UserError(
             "options in_flight, attempts and timeout of openai must be above 0; rpm, tpm and patience must be 0 or more"
@@ -136,8 +136,8 @@ def check_options(model: str, base_url: str = "", **_: object) -> None:
         if "@" in url or secret:
             what = f"a key ({secret}=...)" if secret else "a user name or password"
             raise UserError(
-                f"base_url of openai must not contain {what}: put the key into an environment variable, {KEY} or another that "
-                "key=NAME names"
+                f"base_url of openai must not contain {what}: put the key into the environment variable {KEY}, or "
+                "into another variable that key=NAME names"
             )
 
 
@@ -159,8 +159,8 @@ def _secret(key: str) -> str:
     secret = os.environ.get(EnvironmentVariable(key), "").strip()
     if not secret and key != KEY:
         raise UserError(
-            "option key of openai names an environment variable that is not set: export it, or leave the option out "
-            f"where the server asks for none or the key is in {KEY}"
+            "option key of openai names an environment variable that is not set: set the variable, or leave the "
+            f"option out if the server needs no key or the key is in {KEY}"
         )
     if not (secret.isascii() and secret.isprintable()):
         raise UserError(

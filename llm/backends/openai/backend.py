@@ -287,8 +287,8 @@ class Openai:
             await self.clock.sleep(pause)
         if failure and failure.name in STOP:
             raise UserError(
-                f"{settings.model}: the server refused the calls: {failure.detail}; "
-                "correct this, then repeat the command to continue"
+                f"the server refused the calls to {settings.model}. It answered: {failure.detail}. Correct this, "
+                "then repeat the command to continue"
             )
         reply.usage, reply.notes = usage, {**reply.notes, **counted}
         if failure:
@@ -331,7 +331,7 @@ class Openai:
         if not self._mixed and (name := served_by(reply.notes)):
             self._mixed = True
             notify(
-                f"{endpoint.connection.host} answers with the model {name} now, and began with {self.served}: from here on the "
-                "results mix models (column served of the table calls)"
+                f"{endpoint.connection.host} now answers with the model {name}, but began with {self.served}, so the results "
+                "mix two models (column `served` of the table `calls`)"
             )
         return reply

@@ -131,8 +131,8 @@ class BatchedOpenai(Wrapper):
                 raise _refusal(error, "took no batch") from error
             batch = self.sent.add(mark, created.id)
             notify(
-                f"batch {batch.id}: {len(chunk):,} requests were sent and may take {WINDOW}; after Ctrl-C the same command "
-                "goes on waiting for it"
+                f"batch {batch.id}: {len(chunk):,} requests were sent, and the replies may take {WINDOW}. If you "
+                "stop with Ctrl-C, the same command continues to wait for them"
             )
 
     def _find_unsure(self) -> None:
@@ -180,7 +180,8 @@ class BatchedOpenai(Wrapper):
                     raise _refusal(error, f"does not know batch {batch.id}", self.sent.path) from error
                 if failing > self.patience:
                     raise Unreachable(
-                        f"no answer about batch {batch.id} for {failing:,.0f} s: repeat the command later, and it goes on waiting"
+                        f"the server has not answered about batch {batch.id} for {failing:,.0f} s: repeat the "
+                        "command later, and it continues to wait"
                     ) from error
                 failing += pause
             self.sleep(pause)

@@ -82,8 +82,8 @@ def open_endpoints(settings: EndpointSettings, clock: Clock | None = None) -> Op
         for connection, capabilities in zip(connections, probed, strict=True):
             if capabilities[:2] != probed[0][:2]:
                 raise UserError(
-                    f"{connection.url} does not accept the same fields for {settings.model} as "
-                    f"{settings.urls[0]}: give only servers that are set up alike"
+                    f"the servers {connection.url} and {settings.urls[0]} accept different fields for "
+                    f"{settings.model}: give only servers with the same set-up"
                 )
         undo.pop_all()
     each, endpoints = most_flying(settings.in_flight, len(connections)), []
@@ -113,7 +113,7 @@ class Probe:
         whole = likely.closed == LOGPROBS and likely.can_continue and not can.thinking
         if closed == WHOLE and not whole:
             raise UserError(
-                f"{url} does not both continue a begun reply and return token probabilities for {model}: leave out closed=whole"
+                f"{url} cannot both continue a begun reply and return token probabilities for {model}: leave out closed=whole"
             )
         if closed == LOGPROBS and likely.closed != LOGPROBS:
             raise UserError(f"{url} returns no token probabilities for {model}: leave out closed=logprobs")
@@ -141,7 +141,7 @@ class Probe:
             failure = reply.failure
             if answer.status == 200:
                 if failure and failure.name == "malformed":
-                    raise UserError(f"{url} is not an OpenAI-compatible server: {failure.detail}; check --base-url")
+                    raise UserError(f"{url} is not an OpenAI-compatible server ({failure.detail}): check --base-url")
                 no_words = failure is not None and failure.name in ("out_of_tokens", "empty")
                 thinks = no_words or reply.thinking or reply.notes.get(THOUGHT)
                 if thinks and free and not can.thinking:
@@ -231,12 +231,12 @@ class Probe:
             answer = await self._post(payload.PATHS[can.api], payload.encode_body(body))
         except NoAnswer as error:
             raise Unreachable(
-                f"no answer from {url} ({error.name}: {sanitise(str(error))}): "
-                "is the server running, and the address right?"
+                f"{url} does not answer ({error.name}: {sanitise(str(error))}): check that the server is running "
+                "and that the address is right"
             ) from error
         reply = payload.parse_response(answer, request, can)
         if reply.failure and reply.failure.name in payload.BUSY:
-            raise Unreachable(f"{url} stayed busy ({reply.failure.detail}): run the same command again later")
+            raise Unreachable(f"{url} is still busy ({reply.failure.detail}): run the same command again later")
         return answer, reply
 
     async def _post(self, path: str, body: bytes) -> HttpAnswer:
@@ -263,11 +263,11 @@ class Probe:
         wanted, host = pauses.retry_after(answer), self.connection.host
         if wanted and 0 < self.settings.patience < wanted:
             raise Unreachable(
-                f"{host} is busy and asks for a pause of {wanted:,.0f} s: run the same command again after that"
+                f"{host} is busy and asks for a pause of {wanted:,.0f} s: run the same command again after this pause"
             )
         pause = min(wanted or 0.5 * 2.0**number, LONGEST_PAUSE)
         if pause >= TELL:
-            notify(f"{host} takes no calls now: the test call is sent again in {pause:,.0f} s")
+            notify(f"{host} accepts no calls now, so Parley sends the test call again in {pause:,.0f} s")
         return pause
 
     async def _known_models(self) -> str:

@@ -37,7 +37,7 @@ def list_models(base_url: str, key: str = KEY) -> list[str]:
         status, body = loop.run(ask())
     except NoAnswer as error:
         raise UserError(
-            f"no answer from {url} ({error.name}): is the server running, and the address right? It often ends in /v1"
+            f"{url} does not answer ({error.name}): check that the server runs at this address, which often ends in /v1"
         ) from error
     finally:
         loop.close([])
@@ -52,7 +52,7 @@ def model_names(url: str, status: int, body: bytes) -> list[str]:
         names = sorted(sanitise(str(model["id"])) for model in json.loads(body)["data"])
     except (ValueError, KeyError, TypeError) as error:
         hint = "" if url.endswith("/v1") else f"; try {url}/v1"
-        raise UserError(f"{url} gives no list of models (status {status}): check the address{hint}") from error
+        raise UserError(f"{url} returns no list of models (status {status}): check the address{hint}") from error
     if not names:
-        raise UserError(f"{url} lists no model: load one on the server, then test again")
+        raise UserError(f"{url} has no model: load one on the server, then test again")
     return names

@@ -103,5 +103,5 @@ class SentBatches:
 def checked_id(text: Any) -> str:
     """Return the id of a batch or a file. Errors: UserError for what cannot be one: it becomes part of an address."""
     if not isinstance(text, str) or not ID.fullmatch(text) or ".." in text:
-        raise UserError("the id of a batch must have letters, digits and the signs _ . : - only")
+        raise UserError("the id of a batch may have only letters, digits and the signs _ . : -")
     return text

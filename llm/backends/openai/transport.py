@@ -41,8 +41,8 @@ def proxy_of(url: str) -> URL | None:
     address = URL(proxy if "://" in proxy else f"http://{proxy}")
     if address.scheme not in ("http", "https"):
         raise UserError(
-            f"the proxy of {parts.scheme.upper()}_PROXY begins with {address.scheme}://, and only http:// proxies can be used: "
-            f"change it, or exclude {host} with NO_PROXY"
+            f"the proxy in {parts.scheme.upper()}_PROXY begins with {address.scheme}://, but Parley can use only "
+            f"http:// proxies: change it, or exclude {host} with NO_PROXY"
         )
     return address
 
@@ -361,7 +361,7 @@ class Endpoint:
         self._paused_until = max(self._paused_until, now + pause)
         if pause >= TELL and (pause > self._told or now >= self._told_at + TELL_AGAIN):
             self._told, self._told_at = pause, now
-            notify(f"{self.connection.host} takes no calls now: the next one is sent in {pause:,.0f} s")
+            notify(f"{self.connection.host} accepts no calls now, so Parley sends the next call in {pause:,.0f} s")
 
     def _halve(self, sent: float) -> bool:
         """Allow half as many calls at once, unless that was done after this call was sent; return whether it was done now."""

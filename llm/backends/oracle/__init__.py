@@ -70,8 +70,8 @@ def _open(
     """Open the speaker of a society, with these parameters set for every topic. options: those of the laws (laws.py)."""
     if model:
         raise UserError(
-            f"oracle:{model} names a model, but oracle has only one: write --llm oracle, "
-            "and set parameters as in oracle,kappa=0"
+            f"oracle:{model} names a model, but there is only one oracle: write --llm oracle, and set its "
+            "parameters as in oracle,kappa=0"
         )
     parameters = {"kappa": kappa, "mu": mu, "sigma": sigma, "epsilon": epsilon, "bias": bias}
     planted = {name: value for name, value in parameters.items() if value is not None}

@@ -39,7 +39,7 @@ GIVEN = "given"
 def plant_wording(wording: float = 0.0) -> float:
     """Return the points. Errors: UserError for points that are off the scale."""
     if not -HIGH <= wording <= HIGH:
-        raise UserError("oracle: wording must be from -10 to 10 points, as in oracle,wording=1.5")
+        raise UserError("oracle: wording must be between -10 and 10 points. Example: oracle,wording=1.5")
     return wording
 
 
@@ -53,7 +53,7 @@ def shift_by_wording(reading: Reading, attitude: float, points: float) -> float:
 def plant_steadiness(steady: float = 0.0) -> float:
     """Return the probability of repeating an answer. Errors: UserError."""
     if not 0 <= steady <= 1:
-        raise UserError("oracle: steady must be from 0 to 1, as in oracle,steady=0.5")
+        raise UserError("oracle: steady must be between 0 and 1. Example: oracle,steady=0.5")
     return steady
 
 
@@ -69,7 +69,7 @@ def repeated(reading: Reading, scale: RatingScale, shares: Mapping[int, float], 
 def plant_sycophancy(sycophancy: float = 0.0) -> float:
     """Return the share. Errors: UserError for a share that is none."""
     if not 0 <= sycophancy <= 1:
-        raise UserError("oracle: sycophancy must be from 0 to 1, as in oracle,sycophancy=0.2")
+        raise UserError("oracle: sycophancy must be between 0 and 1. Example: oracle,sycophancy=0.2")
     return sycophancy
 
 
@@ -103,7 +103,7 @@ class SuspicionLaw(NamedTuple):
         """Errors: UserError for a number out of range."""
         if not (0 <= self.suspects <= 1 and 0 <= self.complies <= HIGH):
             raise UserError(
-                "oracle: suspects must be from 0 to 1, and complies from 0 to 10, as in oracle,suspects=0.5,complies=2"
+                "oracle: suspects must be from 0 to 1, and complies from 0 to 10. Example: oracle,suspects=0.5,complies=2"
             )
 
     def shares(self, reading: Reading, scale: RatingScale) -> dict[int, float]:

@@ -146,7 +146,7 @@ def check_topic_file(values: dict[str, Any], path: Path) -> None:
     for grade, forms in values["grades"].items():
         for form in forms:
             if unknown := [slot for slot in SLOT.findall(form) if slot not in slots]:
-                raise UserError(f"{path}: grades.{grade}: [slots] does not fill {{{unknown[0]}}} of {form!r}")
+                raise UserError(f"{path}: grades.{grade}: [slots] has no words for {{{unknown[0]}}} of {form!r}")
 
 
 def check_identity(values: dict[str, Any], parties: list[str], path: Path) -> None:

@@ -47,7 +47,7 @@ class BeliefNetwork(NamedTuple):
         """Errors: UserError for numbers that the law cannot have."""
         if not (all(map(math.isfinite, self)) and self.report >= 0):
             raise UserError(
-                "oracle: logos, pathos and ethos must be finite numbers, and report at least 0, as in oracle,logos=1,report=0.3"
+                "oracle: logos, pathos and ethos must be finite, and report at least 0. Example: oracle,logos=1,report=0.3"
             )
 
     def belief(self, banks: Banks, slug: str, start: float, heard: Sequence[str]) -> tuple[float, int]:
@@ -70,7 +70,7 @@ def plant_network(
     if (logos, pathos, ethos) != (None, None, None):
         return BeliefNetwork(logos or 0.0, pathos or 0.0, ethos or 0.0, report)
     if report:
-        raise UserError("oracle: report is the noise of a Bayesian hearer: write oracle,logos=1,report=0.3")
+        raise UserError("oracle: report only works with logos, pathos or ethos. Example: oracle,logos=1,report=0.3")
     return None
 
 

@@ -142,13 +142,13 @@ def plant_events(events: float = EVENTS) -> float:
 def plant_misjudges(misjudges: float = 0.0) -> float:
     """Return the probability that a verdict on a rule is turned round."""
     if not 0 <= misjudges <= 1:
-        raise UserError("oracle: misjudges must be from 0 to 1, as in oracle,misjudges=0.5")
+        raise UserError("oracle: misjudges must be between 0 and 1. Example: oracle,misjudges=0.5")
     return misjudges
 
 
 def _finite(option: str, value: float) -> float:
     if not math.isfinite(value):
-        raise UserError(f"oracle: {option} must be a finite number, as in oracle,{option}=1")
+        raise UserError(f"oracle: {option} must be a finite number. Example: oracle,{option}=1")
     return value
 
 
@@ -198,7 +198,7 @@ def _law_options(known_studies: frozenset[str]) -> Mapping[str, inspect.Paramete
         if taken := sorted(options.keys() & owner.keys()):
             other = owner[taken[0]]
             raise UserError(
-                f"the law {law} has the option {taken[0]}, which another law of the oracle has ({other}): rename it"
+                f"the law {law} has the option {taken[0]}, but the law {other} of the oracle has it too: rename the option"
             )
         all_options |= options
         owner |= dict.fromkeys(options, law)

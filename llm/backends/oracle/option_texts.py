@@ -17,5 +17,7 @@ def parse_numbers(option: str, text: str) -> dict[str, float]:
         try:
             numbers[name] = float(value)
         except ValueError:
-            raise UserError(f"oracle: write {option}=NAME:NUMBER, joined by +, not {option}={text}") from None
+            raise UserError(
+                f"oracle: {option}={text} does not have the form {option}=NAME:NUMBER+NAME:NUMBER"
+            ) from None
     return numbers

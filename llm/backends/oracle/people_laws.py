@@ -35,11 +35,11 @@ class AttributeLaw(NamedTuple):
         """Errors: UserError on a number outside of its range."""
         if not (1 <= self.variety <= VARIANTS and 0 <= self.alike <= 1 and 0 <= self.contradicts <= 1):
             raise UserError(
-                f"oracle: variety must be from 1 to {VARIANTS}, alike and contradicts from 0 to 1, as in "
-                "oracle,variety=2,alike=0.5"
+                f"oracle: variety must be between 1 and {VARIANTS}, and alike and contradicts must be between 0 "
+                "and 1. Example: oracle,variety=2,alike=0.5"
             )
         if not 0 <= self.effect <= 20:
-            raise UserError("oracle: attribute_effect must be from 0 to 20, as in oracle,attribute_effect=0.5")
+            raise UserError("oracle: attribute_effect must be between 0 and 20. Example: oracle,attribute_effect=0.5")
 
     def move(self, shares: Sequence[float], question: str, options: Sequence[str], kinds: Sequence[int]) -> list[float]:
         """Return the shares of options for a person who has sentences of these kinds. shares: those without sentences."""
@@ -84,7 +84,7 @@ class SurveyLaw(NamedTuple):
     def check(self) -> None:
         """Errors: UserError on a number that is not finite, or is negative."""
         if not all(0 <= value <= 20 for value in self):
-            raise UserError("oracle: group_effect and peaked must be from 0 to 20, as in oracle,group_effect=0")
+            raise UserError("oracle: group_effect and peaked must be between 0 and 20. Example: oracle,group_effect=0")
 
     def shares(self, question: str, options: Sequence[str], group: str = "") -> list[float]:
         """Return the share of each option, which sum to 1. group: "" for the people of no group in particular."""
@@ -118,7 +118,7 @@ class RepresentationLaw(NamedTuple):
     def check(self) -> None:
         """Errors: UserError on values out of range."""
         if not (0 <= self.leaning <= 1 and 0 <= self.blind <= 1):
-            raise UserError("oracle: leaning and blind must be from 0 to 1, as in oracle,leaning=1,blind=0.5")
+            raise UserError("oracle: leaning and blind must be between 0 and 1. Example: oracle,leaning=1,blind=0.5")
 
 
 USUAL_REPRESENTATION = RepresentationLaw()
@@ -143,11 +143,11 @@ class MediationLaw(NamedTuple):
         """Errors: UserError on values out of range."""
         if not (math.isfinite(self.apart) and self.apart >= 0 and 0 <= self.guesses <= 1):
             raise UserError(
-                "oracle: apart must be at least 0 and guesses from 0 to 1, as in oracle,apart=2,guesses=0.5"
+                "oracle: apart must be at least 0, and guesses from 0 to 1. Example: oracle,apart=2,guesses=0.5"
             )
         if not (-1 <= (self.majority or 0) <= 1 and 0 <= self.primacy <= 1):
             raise UserError(
-                "oracle: majority must be from -1 to 1 and primacy from 0 to 1, as in oracle,majority=0.5,primacy=0.3"
+                "oracle: majority must be from -1 to 1, and primacy from 0 to 1. Example: oracle,majority=0.5,primacy=0.3"
             )
 
 

@@ -116,7 +116,7 @@ class Banks:
     def __init__(self, society: str, spoken: str = ""):
         folder = SOCIETIES / society if (SOCIETIES / society / "society.toml").is_file() else Path(society).expanduser()
         if not (about := read_file(folder / "society.toml")):
-            raise UserError(f"oracle: {society} is not a society: {folder}/society.toml does not exist")
+            raise UserError(f"oracle: {society} is not a society, because {folder}/society.toml does not exist")
         check_file(SocietyFile, about, folder / "society.toml")
         usual = str(about.get("language", "en"))
         self.society, self.home, self.spoken = society, folder, "" if spoken == usual else spoken
@@ -176,7 +176,7 @@ class Banks:
     def _topic_of_user(self, title: str) -> TopicBank:
         path, bank = FOLDER / self.language / "topic.toml", self.data("topic")
         if not bank:
-            raise UserError(f"the oracle has no words for a topic of your own in the language {self.language}")
+            raise UserError(f"the oracle has no sentences for topics of your own in the language {self.language}")
         return _load_topic(title, own_topics.sentences_on(title, bank), path, {})
 
     @cached_property
@@ -231,8 +231,8 @@ class Banks:
         """Errors: UserError for parameters, sentences of a topic or identities that cannot be used."""
         if lacking := [name for name in ("language", "deliberation", "common", "party") if not self._file(name)]:
             raise UserError(
-                f"the oracle has no words of the language {self.language}: put {lacking[0]}.toml and the other files of "
-                f"llm/backends/oracle/banks/en into {self.folder}, translated"
+                f"the oracle has no sentences in the language {self.language}: copy {lacking[0]}.toml and the "
+                f"other files of llm/backends/oracle/banks/en to {self.folder}, and translate them"
             )
         check_identity(self.data("common"), [*self._words, NO_PARTY], self.folder / "common.toml")
         _ = self.parameters, self.topics, [self.data(name) for name in JOINED]  # reading them checks them

@@ -72,7 +72,7 @@ class EmotionLaw(NamedTuple):
         """Errors: UserError for a number that the law cannot have."""
         if not (0 <= self.contagion <= 1 and 0 <= self.volatility < math.inf):
             raise UserError(
-                "oracle: contagion must be from 0 to 1, and volatility at least 0, as in oracle,contagion=.2,volatility=.3"
+                "oracle: contagion must be from 0 to 1, and volatility at least 0. Example: oracle,contagion=.2,volatility=.3"
             )
 
 
@@ -89,7 +89,7 @@ class QuotationLaw(NamedTuple):
     def check(self) -> None:
         """Errors: UserError for a probability that is none."""
         if not all(0 <= value <= 1 for value in self):
-            raise UserError("oracle: quotes and fabricates must be from 0 to 1, as in oracle,quotes=0")
+            raise UserError("oracle: quotes and fabricates must be between 0 and 1. Example: oracle,quotes=0")
 
 
 USUAL = QuotationLaw()
@@ -119,7 +119,7 @@ def plant_tact(tact: str = "") -> Mapping[str, float]:
             raise unknown_name("frame of tact", name, FRAMES)
     if wrong := [name for name, value in points.items() if not -10 <= value <= 10]:
         raise UserError(
-            f"oracle: tact={wrong[0]}:POINTS shifts public lines: give points from -10 to 10, as in tact=reward:2"
+            f"oracle: tact={wrong[0]}:POINTS must shift public lines by -10 to 10 points. Example: oracle,tact=reward:2"
         )
     return points
 
@@ -179,7 +179,7 @@ class PersuasionLaw(NamedTuple):
         """Errors: UserError for a number beyond MOST."""
         for name, value in self._asdict().items():
             if abs(value) > MOST:
-                raise UserError(f"oracle: {name} must be a number from -{MOST:g} to {MOST:g}, as in oracle,{name}=1")
+                raise UserError(f"oracle: {name} must be between -{MOST:g} and {MOST:g}. Example: oracle,{name}=1")
 
     def strength(self, moved: float, words: int, noise: float) -> float:
         """Return the strength of a message for a reader, in logits.

@@ -37,6 +37,6 @@ def check_options(*, at: str = TERMINAL, wait: float = AWAY_AFTER, consent: str 
     if at not in (TERMINAL, PAGE) and not Path(at).is_file():
         raise UserError(f"at={at}: write at=terminal, at=page, or the path of a file with one answer per line")
     if consent and not Path(consent).is_file():
-        raise UserError(f"consent={consent}: there is no such file: give a text file, or leave out consent")
+        raise UserError(f"consent={consent} is not a file: give a text file, or leave out consent")
     if not 0 < wait < float("inf"):
-        raise UserError(f"wait={wait:g}: give the seconds after which a person counts as away, above 0")
+        raise UserError(f"wait={wait:g}: the seconds after which a person counts as absent must be above 0")

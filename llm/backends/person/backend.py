@@ -33,7 +33,7 @@ class Browsers:
     def look(self, seconds: float) -> None:
         """Errors: UserError where nothing serves the page."""
         if not self.desk.served:
-            raise UserError("at=page: only python run.py --scenario serves the page of the seats; use at=terminal here")
+            raise UserError("at=page only works with python run.py --scenario: use at=terminal here")
         self.desk.wait_for_answer(seconds)
 
 

@@ -85,7 +85,7 @@ def _keyboard() -> int:
         return sys.stdin.fileno()
     except OSError as error:
         raise UserError(
-            "at=terminal needs a terminal: start python run.py in one, or write at=page or at=FILE"
+            "at=terminal needs a terminal: start python run.py in a terminal, or write at=page or at=FILE"
         ) from error
 
 

@@ -61,8 +61,8 @@ def taught_topics(folder: Path = WEIGHTS / "pocket") -> tuple[str, ...]:
     config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
     if "topics" not in config:
         raise UserError(
-            f"{folder} is not a model of the pocket kind, because it does not list the topics it was taught: "
-            f"load it with hf:{folder}"
+            f"{folder} is not a pocket model, because it does not list the topics on which it was trained: load it "
+            f"with hf:{folder}"
         )
     return tuple(config["topics"])
 
@@ -101,14 +101,14 @@ def open_backend(
     folder = _folder(model)
     if not (folder / "config.json").is_file():
         if "/" in model:
-            raise UserError(f"{folder} is not a model folder: its config.json is missing")
+            raise UserError(f"{folder} is not a model folder, because its config.json is missing")
         raise unknown_name("pocket model", model or "pocket", organisms())
     for name, value, choices in (("engine", engine, ENGINES), ("closed", closed, CLOSED)):
         if value not in choices:
-            raise UserError(f"option {name} of pocket must be one of {', '.join(choices)}, not {value!r}")
+            raise UserError(f"option {name} of pocket is {value!r}, but must be one of {', '.join(choices)}")
     for name, number, least in (("batch", batch, 1), ("keep", keep, 0), ("workers", workers, 0)):
         if number < least:
-            raise UserError(f"option {name} of pocket must be {least} or more, not {number}")
+            raise UserError(f"option {name} of pocket is {number}, but must be {least} or more")
     topics, declines = taught_topics(folder), declining_sentences(folder)
     workers, keep = workers or min(_cores(), 4), min(keep, _memory() // 3)
     if engine == "torch":
@@ -123,8 +123,8 @@ def _torch_backend(folder: Path, keep: int, workers: int, closed: str, adapters:
     """Open the model through hf. Errors: UserError."""
     if missing := [name for name in ("torch", "transformers") if find_spec(name) is None]:
         raise UserError(
-            f"engine=torch needs packages that are not installed: {' and '.join(missing)} (docs/tutorial.md). "
-            "Without them, leave this option out"
+            f"engine=torch needs packages that are not installed: {' and '.join(missing)}. Install them "
+            "(docs/tutorial.md), or leave this option out"
         )
     import torch
 

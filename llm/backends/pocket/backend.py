@@ -183,7 +183,7 @@ class Compiled:
         """Return replies by place to questions with the same answers."""
         allowed = AnswerTokens(rows[0].request, self.tokenizer.encode)
         if len(allowed.common) + max(map(len, allowed.rest)) > SPARE:
-            raise UserError(f"an answer of more than {SPARE} tokens is too long for this model")
+            raise UserError(f"an answer has more than {SPARE} tokens, which is too long for this model")
         begun_rows = [begun(row, allowed) for row in rows]
         last = rows[0].request.messages[-1:]
         tail = min(common_tail(begun_rows), len(self.tokenizer.chat(last)) // TOKEN_BYTES)

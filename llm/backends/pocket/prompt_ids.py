@@ -125,7 +125,7 @@ class ChatTokenizer:
     def _mark(self, folder: Path, token: str) -> bytes:
         number = self.tokenizer.token_to_id(token)
         if number is None:
-            raise UserError(f"{folder} is not a model of the pocket kind: its tokenizer has no token {token}")
+            raise UserError(f"{folder} is not a pocket model, because its tokenizer has no token {token}")
         return np.array([number], np.int32).tobytes()
 
     def encode(self, text: str) -> list[int]:

@@ -73,7 +73,7 @@ def load_tensors(folder: Path) -> Tensors:
     except (OSError, SafetensorError, TypeError) as error:  # TypeError: numpy knows no bfloat16
         raise UserError(f"cannot load the model {folder}: {error}") from error
     if not tensors:
-        raise UserError(f"cannot load the model {folder}: it holds no model.safetensors")
+        raise UserError(f"cannot load the model {folder}, because it has no file model.safetensors")
     return tensors
 
 
@@ -87,7 +87,7 @@ def merge_adapter(tensors: Mapping[str, np.ndarray], folder: Path) -> Tensors:
     for name, low in parts.items():
         if ".lora_" not in name:
             raise UserError(
-                f"cannot load the adapter {folder}: it has whole layers, such as {name}, which pocket does not take"
+                f"cannot load the adapter {folder}: it has whole layers, such as {name}, which pocket cannot load"
             )
         module, matrix_name = name.removeprefix("base_model.model.").rsplit(".lora_", 1)
         target = f"{module}.weight"
@@ -125,7 +125,7 @@ def arrange(tensors: Mapping[str, np.ndarray], folder: Path) -> Weights:
         embedding, last = tensors["model.embed_tokens.weight"], tensors["model.norm.weight"]
         final = embedding if config.get("tie_word_embeddings") else tensors["lm_head.weight"]
     except KeyError as error:
-        raise UserError(f"cannot load the model {folder}: its weights have no {error.args[0]}") from error
+        raise UserError(f"cannot load the model {folder}, because its weights lack {error.args[0]}") from error
     inner = -(-each[0][4].shape[0] // WIDTH) * WIDTH
     cosine, sine = _rotations(config)
     return Weights(

@@ -154,7 +154,11 @@ def test_gains_of_rewritings_by_hand() -> None:
         ("m.csv", "message\n", "has no rows"),
         ("m.jsonl", "{no json\n", "not a file of JSON lines"),
         ("m.jsonl", '{"message": "a"}\n[1, 2]\n', "each line must be a JSON object"),
-        ("m.jsonl", '{"message": ["a"]}\n{"message": "b"}\n', "row 1: message must be a text"),
+        (
+            "m.jsonl",
+            '{"message": ["a"]}\n{"message": "b"}\n',
+            "row 1: message is a list or an object, but must be a text",
+        ),
         ("m.csv", "id,message\na,Hello\na/persuasive,Bye\n", "has a slash"),
         ("m.csv", "", "m.csv is empty"),
         ("m.csv", "message\nOne, two.\nOne, two, three.\n", "quotation marks"),
@@ -173,7 +177,7 @@ def test_broken_files_of_messages_are_refused(name: str, text: str, words: str, 
     [
         ("ann,a,x,first", "unknown message 'x'"),
         ("ann,a,a,first", "with itself"),
-        ("ann,a,b,left", "choice must be"),
+        ("ann,a,b,left", "choice is left, but must be"),
         (",a,b,first", "voter is empty"),
     ],
 )

@@ -110,5 +110,5 @@ def test_advice_and_rewriting_change_the_grade_by_what_is_planted() -> None:
 
 def test_a_number_out_of_range_is_refused() -> None:
     """A taste of a million would overflow the logistic function."""
-    with pytest.raises(UserError, match="gain must be a number from -100 to 100"):
+    with pytest.raises(UserError, match="gain must be between -100 and 100"):
         open_spec("oracle,gain=1000")

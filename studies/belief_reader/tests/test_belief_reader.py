@@ -155,7 +155,8 @@ def test_a_judge_of_two_thirds_is_not_shown_to_be_good() -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("usual = 'high'", "usual must be a number"), ("cost = 1", "cost is no weight"), ("repeat = 2", "from 0 to 1"),
+        ("usual = 'high'", "usual must be a number"),
+        ("cost = 1", "cost is no weight"), ("repeat = 2", "repeat is 2, but must be"),
         ("[reasons]\ncost = inf", "must be a number"), ("reasons = 3", "must be a table"),
     ],
 )  # fmt: skip

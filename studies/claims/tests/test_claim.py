@@ -48,7 +48,7 @@ FAULTS = {
     ("claim = ", "claims = "): "claims",
     ('"less"', '"lower"'): "less",
     ("smallest = 1.0", "smallest = 0"): "smallest",
-    ("smallest = 1.0", 'smallest = "big"'): "smallest in claim.toml must be a number",
+    ("smallest = 1.0", 'smallest = "big"'): "smallest in claim.toml is 'big', but must be a number",
     ("polarisation.variance", "polarization"): "polarisation",
     ("polarisation.variance", "polarisation.varience"): "variance",
     ("second = []", 'second = ["environment=groups"]'): "equal settings",
@@ -62,8 +62,8 @@ FAULTS = {
     ("polarisation.variance", "moves.value"): "of games",
     ("polarisation.variance", "echo_chamber"): "needs whole network",
     ('["environment=groups"]', '["environment"]'): "first in claim.toml",
-    ('"three_way"', "3"): "scenario in claim.toml must be a text",
-    ('["rounds=1"]', "[1]"): "settings in claim.toml must be a list",
+    ('"three_way"', "3"): "scenario in claim.toml is 3, but must be a text",
+    ('["rounds=1"]', "[1]"): "settings in claim.toml is (1,), but must be a list of names",
 }
 
 

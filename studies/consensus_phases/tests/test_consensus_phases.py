@@ -128,7 +128,7 @@ def test_the_same_seed_gives_the_same_record_in_any_order_of_replies() -> None:
 
 @pytest.mark.parametrize("option", ["side_noise=1.5", "side_noise=-0.1", "side_spread=-1"])
 def test_an_impossible_law_is_refused(option: str) -> None:
-    with pytest.raises(UserError, match="as in oracle,conformity"):
+    with pytest.raises(UserError, match="Example: oracle,conformity"):
         record(people(llm=f"oracle,{option}"))
     ResponseLaw().check()
 

@@ -73,7 +73,7 @@ def test_a_draft_keeps_its_manner_and_loses_its_claims() -> None:
 
 
 def test_a_probability_outside_0_and_1_is_one_line() -> None:
-    with pytest.raises(UserError, match="quotes and fabricates must be from 0 to 1"):
+    with pytest.raises(UserError, match="quotes and fabricates must be between 0 and 1"):
         open_spec("oracle,quotes=2")
     assert "quotations" not in open_spec("oracle").identity, "old records keep their model"
     assert open_spec("oracle,quotes=0").identity["quotations"] == {"quotes": 0.0, "fabricates": 0.1}

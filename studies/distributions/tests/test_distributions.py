@@ -285,7 +285,7 @@ ROW = {"question": "Tea?", "options": "Yes|No", "group": "all", "shares": "0.5|0
 @check_each(
     ("row", "message"),
     [
-        ({"shares": "0.5|0.6"}, "sum to 1"),
+        ({"shares": "0.5|0.6"}, "add up to 1"),
         ({"shares": "1.2|-0.2"}, "0 or more"),
         ({"shares": "0.5|0.25|0.25"}, "2 options and 3 shares"),
         ({"shares": "0.5|half"}, "not a number"),

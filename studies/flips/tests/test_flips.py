@@ -183,7 +183,11 @@ def test_the_opposite_of_a_claim_is_asked_in_words() -> None:
 
 @check_each(
     "flips, message",
-    [("bore:0.1", "cause of oracle,flips"), ("presence:2", "from 0 to 1"), ("presence", "write flips=NAME:NUMBER")],
+    [
+        ("bore:0.1", "cause of oracle,flips"),
+        ("presence:2", "between 0 and 1"),
+        ("presence", "does not have the form flips=NAME:NUMBER"),
+    ],
 )
 def test_a_wrong_law_is_refused_in_one_line(flips: str, message: str) -> None:
     """An unknown cause, a probability above 1, and a cause without a number are errors before a run."""

@@ -103,7 +103,7 @@ def test_the_interviewer_speaks_before_the_question() -> None:
 
 def test_a_wrong_share_is_refused_in_one_line() -> None:
     """A share above 1 is an error before a run."""
-    with pytest.raises(UserError, match="sycophancy must be from 0 to 1"):
+    with pytest.raises(UserError, match="sycophancy must be between 0 and 1"):
         open_spec("oracle,sycophancy=2")
 
 

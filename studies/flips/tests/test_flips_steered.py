@@ -71,7 +71,7 @@ def test_what_cannot_be_struck_out_is_one_line(tmp_path: Path) -> None:
     """A language without a list, and a persona of which nothing would be left."""
     with pytest.raises(UserError, match="the language fr has no list of steering words"):
         steering_sentences("Tu es Léa.", Language("fr", tmp_path))
-    with pytest.raises(UserError, match="leaves nothing of Alex"):
+    with pytest.raises(UserError, match="deletes every sentence of the persona Alex"):
         strike(Persona("x", "green", "Alex", "You are stubborn."), ENGLISH)
 
 

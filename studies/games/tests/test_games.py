@@ -101,9 +101,9 @@ WRONG = [
     (TRUST.replace("r1,,ann", "r1,,anne"), "room r1: anne has an expectation but no move: correct the name"),
     (TRUST.replace("sent,4", "sent,11"), "row 3: '11' cannot be the value of sent"),
     (TRUST.replace("sent,4", "sent,nan"), "row 3: 'nan' cannot be the value of sent"),
-    (TRUST.replace("sent,4", "gave,4"), "row 3: move must be sent or returned"),
+    (TRUST.replace("sent,4", "gave,4"), "row 3: move is 'gave', but must be sent or returned"),
     (TRUST.replace("r1,1,ann", "r1,one,ann"), "row 3: round must be a whole number"),
-    (TRUST.replace("self,1", "me,1"), "row 2: about must be"),
+    (TRUST.replace("self,1", "me,1"), "row 2: about is 'me', but must be"),
     ("room,round,player,move,value\n", "has no rows"),
     ("room,round,player,move,value\na,1,x,sent,3\n", "room a has 1 players"),
 ]

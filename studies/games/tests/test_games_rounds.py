@@ -220,7 +220,7 @@ REFUSED = [
     ("trust_game", {"horizon": "0"}, "horizon must name rounds"),
     ("trust_game", {"horizon": "3,9", "rounds": 2}, "does not name a round of this game: set horizon=1, or --rounds 3"),
     ("public_goods", {"factor": 4}, "factor must be below size"),
-    ("trust_game", {"imposed": 11}, "imposed must be from 0 to 10"),
+    ("trust_game", {"imposed": 11}, "imposed is 11, but must be between 0 and 10"),
 ]
 
 

@@ -120,5 +120,5 @@ def test_people_differ_in_tone(turn: Callable[..., Request]) -> None:
 
 @check_each("options", ["tone=11", "tone=-1"])
 def test_impossible_numbers_are_refused(options: str) -> None:
-    with pytest.raises(UserError, match="tone must be from 0 to 10"):
+    with pytest.raises(UserError, match=r"tone is .*, but must be between 0 and 10"):
         open_spec(f"oracle,{options}")

@@ -178,8 +178,8 @@ def test_people_of_parties_choose_as_well(small: Callable[..., Scenario]) -> Non
 def test_wrong_options_are_one_line() -> None:
     for settings, words in (
         ({"precision": 0.655}, "whole percent"),
-        ({"levels": "0.4"}, "precision must be from 0.5"),
-        ({"prior": 1}, "prior must be from 0.01"),
+        ({"levels": "0.4"}, "precision is .*, but must be between 0.5"),
+        ({"prior": 1}, "prior is .*, but must be between 0.01"),
         ({"aim": "C"}, "aim"),
     ):
         with pytest.raises(UserError, match=words):

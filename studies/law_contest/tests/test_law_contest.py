@@ -232,11 +232,11 @@ def test_the_command_writes_a_law_that_moves_a_population(
     assert ends[0] != ends[1] == ends[2]
     assert "error on unseen rooms" in Path("p0/summary.md").read_text(encoding="utf-8") + capsys.readouterr().out
     for words, told in {
-        "fitted:laws/laws.json,law=degroot,draw=9": "draw must be from 0 to 3",
+        "fitted:laws/laws.json,law=degroot,draw=9": "draw is 9, but must be between 0 and 3",
         "fitted:laws/laws.json,law=degrot": "did you mean degroot",
-        "fitted:laws/laws.json,law=regression": "cannot move a population",
+        "fitted:laws/laws.json,law=regression": "does not work in a population",
         "fitted:mine.py": "cannot read the fitted laws mine.py",
-        "fitted": "write --law fitted:FILE",
+        "fitted": "give it as --law fitted:FILE",
     }.items():
         assert run.main(["population", "--law", words, "--agents", "20", "--out", "none"]) == 2
         error = capsys.readouterr().err
@@ -257,5 +257,5 @@ def test_a_fitted_law_moves_as_the_classical_one(tmp_path: Path) -> None:
     start, graph = np.random.default_rng(1).random(30) * 10, complete(30)
     fitted, classical = open_law(f"fitted:{path},law=degroot"), open_law("degroot,own=0.7")
     assert after(fitted, start, graph, 5) == pytest.approx(after(classical, start, graph, 5))
-    with pytest.raises(UserError, match="cannot tell between still, degroot: choose one"):
+    with pytest.raises(UserError, match="has no winner: choose one of still, degroot"):
         open_law(f"fitted:{path}")

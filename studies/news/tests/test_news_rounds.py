@@ -151,9 +151,9 @@ def test_the_same_command_writes_the_same_record(tmp_path: Path) -> None:
     ("settings", "told"),
     [
         ({"topic": "racism"}, "racism is none: set topic=blackout"),
-        ({"believers": 2}, "believers must be from 0 to 1"),
+        ({"believers": 2}, "believers is 2.*, but must be between 0 and 1"),
         ({"format": "structured"}, "set format=free"),
-        ({"origins": 0}, "origins must be from 1"),
+        ({"origins": 0}, "origins is 0, but must be between 1"),
         ({"llm": "oracle,drift=tone:1"}, "unknown dimension of oracle,drift"),
     ],
 )

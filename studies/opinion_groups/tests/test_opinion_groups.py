@@ -332,7 +332,7 @@ def test_files_that_are_wrong_are_refused_in_a_line(tmp_path: Path) -> None:
         "person,vote\na,agree": "lacks the column statement",
         "person,statement,vote\n": "has no rows",
         "person,statement,vote\na,x,\n": "has no votes",
-        "person,statement,vote\na,x,yes": "row 2: the vote must be",
+        "person,statement,vote\na,x,yes": "row 2: the vote is 'yes', but must be",
         "person,statement,vote\na,x,agree\na,x,pass": "row 3: 'a' votes twice",
     }.items():
         path.write_text(text, encoding="utf-8")

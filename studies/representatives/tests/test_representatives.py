@@ -396,7 +396,7 @@ def test_names_of_models_are_parts_of_a_path() -> None:
     assert BaseModel("mistralai/Mistral-7B v0.1", "hf").path_name == "hf-Mistral-7B_v0_1"
     assert Lesson(knows="co", r=16).name == "OC-r16"
     assert Lesson(knows="").name == "base-full"
-    with pytest.raises(UserError, match="--patience must be at least 1"):
+    with pytest.raises(UserError, match="--patience is 0, but must be at least 1"):
         Lesson(patience=0)
     assert math.isclose(Lesson().filled("pocket").rate, 1e-3)
 
@@ -411,8 +411,8 @@ def test_names_of_models_are_parts_of_a_path() -> None:
         (["train", "{file}", "--llm", "hf:/no/such/model"], "cannot load the model /no/such/model"),
         (["grid", "{file}", "--llm", "hf:/no/such/model"], "cannot load the model /no/such/model"),
         (["measure", "{file}", "--limit", "0"], "--limit 0 leaves no critique"),
-        (["train", "{file}", "--knows", "XY"], "not a valid choice of"),
-        (["grid", "{file}", "--choices", "D,Q"], "not a valid choice of"),
+        (["train", "{file}", "--knows", "XY"], "does not name what a representative knows: combine the letters"),
+        (["grid", "{file}", "--choices", "D,Q"], "does not name what a representative knows: combine the letters"),
         (["substitute", "{file}", "--payoff", "gold"], "unknown payoff scorer"),
     ],
 )

@@ -390,7 +390,7 @@ def test_people_run_end_to_end_and_nothing_is_claimed(name: str, tmp_path: Path)
 
 
 def test_what_cannot_be_studied_is_one_line() -> None:
-    for wrong, says in (({"repetitions": 0}, "at least 1"), ({"knows": "X"}, "a valid choice"), ({"payoff": "jugde"}, "judge"),
+    for wrong, says in (({"repetitions": 0}, "at least 1"), ({"knows": "X"}, "not name what"), ({"payoff": "jugde"}, "judge"),
                         ({"mediator": "nobody"}, "unknown mediator"), ({"mediator": "majority"}, "ignores critiques"),
                         ({"mediator": "random_opinion"}, "ignores critiques"), ({"llm": "orcale"}, "oracle")):  # fmt: skip
         with pytest.raises(UserError, match=says):

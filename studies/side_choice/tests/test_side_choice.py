@@ -130,8 +130,8 @@ def test_choices_of_people_and_what_is_refused(tmp_path: Path) -> None:
         f"{HEADER},t,for,nothing,,for\n": "row 2: person is empty",
         f"{HEADER}a,,for,nothing,,for\n": "row 2: topic is empty",
         f"{HEADER}a,t,for,hunch,,for\n": "row 2: unknown value of known 'hunch'",
-        f"{HEADER}a,t,for,belief,,for\n": "judge must be",
-        f"{HEADER}a,t,yes,nothing,,for\n": "stance must be",
+        f"{HEADER}a,t,for,belief,,for\n": "judge is '', but must be",
+        f"{HEADER}a,t,yes,nothing,,for\n": "stance is 'yes', but must be",
         f"{HEADER}a,t,for,nothing,,for\na,t,for,nothing,,for\n": r"twice on t \(nothing\)",
     }
     for text, wanted in cases.items():

@@ -342,7 +342,7 @@ def test_wrong_files_are_one_line(tmp_path: Path) -> None:
         (ITEMS, "person,parks\na,1\na,0\n", "person a has two rows"),
         (ITEMS, "person,parks\n,1\n", "row 2: person is empty"),
         (ITEMS, "person,trams\na,1\n", "no column named like a question"),
-        (ITEMS, "person,weight,parks\na,0,1\n", "weight must be a number above 0, not 0"),
+        (ITEMS, "person,weight,parks\na,0,1\n", "weight is 0, but must be a number above 0"),
         (ITEMS, "person,question,answer\na,parks,1\na,parks,0\n", "person a answers parks twice"),
         (
             ITEMS,

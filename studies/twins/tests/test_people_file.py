@@ -42,13 +42,13 @@ def test_a_row_is_an_event_and_missing_is_counted_not_zero(tmp_path: Path) -> No
 
 
 REFUSED = {
-    "ann,wish,Tea?,2,,1,5,,1,g,,": "row 2: kind must be attribute, answer, message or given, not 'wish'",
+    "ann,wish,Tea?,2,,1,5,,1,g,,": "row 2: kind is 'wish', but must be attribute, answer, message or given",
     "ann,answer,Tea?,2,,,,,1,g,,": "row 2: an answer needs the ends of its scale: fill in lowest and highest",
-    "ann,answer,Tea?,six,,1,5,,1,g,,": "row 2: value must be a number from 1 to 5, not 'six'",
+    "ann,answer,Tea?,six,,1,5,,1,g,,": "row 2: value is 'six', not a number from 1 to 5",
     "ann,answer,Tea?,6,,1,5,,1,g,,": "row 2: the answer 6 is not between lowest 1 and highest 5",
     "ann,answer,Tea?,2,,1,5,yes,1,g,,": "row 2: labels must be two or more different words",
-    "ann,answer,Tea?,2,,1,5,,1.5,g,,": "row 2: order must be a whole number, not 1.5",
-    "ann,message,Tea?,,Hi,,,,1,g,,maybe": "row 2: private must be yes, no or empty, not 'maybe'",
+    "ann,answer,Tea?,2,,1,5,,1.5,g,,": "row 2: order is 1.5, but must be a whole number",
+    "ann,message,Tea?,,Hi,,,,1,g,,maybe": "row 2: private is 'maybe', but must be yes, no or empty",
     "ann,attribute,age,34,,,,,,,,": "has no answer and no message, so nothing can be predicted",
     "ann,answer,Tea?,2,,1,5,,1,g,,\nann,answer,Tea?,3,,1,5,,1,h,,": "two rows of kind answer on 'Tea\\?' at order 1",
     "ann,answer,Tea?,2,,1,5,,1,g,,\nbo,answer,Tea?,3,,1,7,,1,g,,": "the question 'Tea\\?' has two scales",

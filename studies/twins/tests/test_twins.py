@@ -332,7 +332,7 @@ def test_mistakes_of_the_command(tmp_path: Path) -> None:
     ):
         with pytest.raises(UserError, match=message):
             run.command(["study", "twins", *words.split(), "--llm", "oracle", "--dry-run"])
-    with pytest.raises(UserError, match="knows must be a share from 0 to 1"):
+    with pytest.raises(UserError, match="knows must be a share between 0 and 1"):
         run.command(
             ["study", "twins", "planted", "--groups", "5", "--llm", "oracle,knows=2", "--out", str(tmp_path / "o")]
         )

@@ -34,7 +34,7 @@ def test_parameters_of_the_law() -> None:
     assert open_spec("oracle,peaked=0").identity["survey"] == {"group_effect": 1.0, "peaked": 0.0}
     assert "survey" not in open_spec("oracle").identity
     for wrong in ("peaked=-1", "group_effect=21"):
-        with pytest.raises(UserError, match="from 0 to 20"):
+        with pytest.raises(UserError, match="between 0 and 20"):
             open_spec(f"oracle,{wrong}")
 
 

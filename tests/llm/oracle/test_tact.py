@@ -38,9 +38,9 @@ def test_the_option_reads_points_by_frame() -> None:
 @check_each(
     ("spec", "words"),
     [
-        ("reward", "write tact=NAME:NUMBER"),
-        ("reward:11", "from -10 to 10"),
-        ("reward:nan", "from -10"),
+        ("reward", "does not have the form tact=NAME:NUMBER"),
+        ("reward:11", "by -10 to 10 points"),
+        ("reward:nan", "by -10"),
         ("rewards:2", "unknown frame of tact 'rewards': did you mean reward"),
     ],
 )
