@@ -25,11 +25,11 @@ from parley.analysis.unknown import unknown_sentence
 ORDER = 9.5
 TITLE = "Believers by topic"
 NOTE = (
-    "Believers are agents that believe the news (above 5 of 10). The share of believers is measured at the last "
-    "survey, among agents rated at the first and the last survey. Gain is the change of this share since the first "
-    "survey. Difference is the gain minus the mean gain of all items in the same repetition, with the same people. The "
-    "verdict says more or less than average only if p, corrected by Holm for the number of items or subjects, is below "
-    "0.05. For a subject, the mean over its items is taken first. The unit is the repetition."
+    "Believers are agents that believe the news (above 5 of 10). The share of believers is measured at the last survey, among "
+    "agents rated at the first and the last survey. Gain is the change of this share since the first survey. Difference is the "
+    "gain minus the mean gain of all items in the same repetition, with the same people. The verdict says *more* or *less* than "
+    "average only if p is below 0.05 after Holm's correction for the number of items or subjects. The value of a subject is the "
+    "mean over its items. The unit of analysis is the repetition."
 )
 LABELS = {
     "what": "item or subject", "rooms": "repetitions", "believers": "believers", "gain": "gain", "difference": "difference",
@@ -56,7 +56,7 @@ def headline(table: pd.DataFrame) -> str:
         if row["verdict"]
     ]
     if shown:
-        return f"Belief grew more or less than on average for these items: {', '.join(shown)}."
+        return f"The share of believers grew differently from the average for these items: {', '.join(shown)}."
     if table["p_holm"].isna().all():
         return unknown_sentence("whether belief grows differently by topic", table["reason"].iloc[0])
     return "No item and no subject differs clearly from the average of all items."

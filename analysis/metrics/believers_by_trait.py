@@ -24,11 +24,11 @@ from parley.analysis.unknown import unknown_sentence
 ORDER = 9.6
 TITLE = "Belief by trait"
 NOTE = (
-    "Effect is the number of points (of 10) by which belief grows more per step of a trait, from very low to very "
-    "high. Growth is counted from the first to the last survey; agents who start as believers are left out. All traits "
-    "are in one regression within rooms. The same persona takes part in several rooms. So Parley computes an interval "
-    "that leaves out one room at a time and another that leaves out one persona, and shows the wider. The verdict says "
-    "that belief grows more or less only if p, corrected by Holm for the number of traits, is below 0.05."
+    "The effect of a trait is how many points (of 10) more an agent's belief grows if the trait is one step stronger. Steps run "
+    "from very low to very high. Growth is counted from the first to the last survey; agents who start as believers are left "
+    "out. One regression within rooms has all traits. The same persona takes part in several rooms. So Parley computes two "
+    "intervals, one by leaving out single rooms and one by leaving out single personas, and shows the wider interval. The "
+    "verdict says that belief grows more or less only if p, corrected by Holm for the number of traits, is below 0.05."
 )
 LABELS = {
     "trait": "trait", "rooms": "rooms", "people": "personas", "effect": "points per level", "verdict": "verdict",

@@ -14,13 +14,13 @@ from parley.model.titles import join_phrases
 ORDER = 8.2
 TITLE = "Broken replies"
 NOTE = (
-    "Each number is a share of replies. *Repeats*: more than half of the five-word phrases of the reply occur earlier "
-    "in the debate. The first reply of a debate is left out. The value expected by chance uses other debates on the "
-    "topic, whose agents never met. *Loops*: more than half of the phrases of the reply occur earlier in the same "
-    "reply. *Another name*: the reply begins with the name of another agent (Parley cuts this name). A reply also "
-    "counts if the agent says that it is another agent or of another party, or writes of itself in the third person. "
-    "*Recites*: the reply has a phrase of the agent's persona in the second person. The value expected by chance uses "
-    "phrases of another persona. *Cut off*: the reply ends within a sentence, for example at the "
+    "Each number is a share of replies. *Repeats*: more than half of the five-word phrases of the reply occur earlier in the "
+    "debate. The first reply of a debate is left out. The value expected by chance counts phrases of other debates on the "
+    "topic, whose agents never met. *Loops*: more than half of the phrases of the reply occur earlier in the same reply. "
+    "*Another name*: the reply begins with the name of another agent (Parley cuts this name), or the agent claims to be another "
+    "agent or of another party. A reply in which the agent writes of itself in the third person counts too. *Recites*: the reply "
+    "copies a phrase of the prompt about the agent's persona. The value expected by chance counts phrases of another persona. "
+    "*Cut off*: the reply ends within a sentence, for example at the "
     'limit of tokens. *Lost*: the reply has no message of the agent (the section "What is missing" has the reasons).'
 )
 LABELS = {

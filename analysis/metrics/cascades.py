@@ -18,7 +18,7 @@ TITLE = "Cascades"
 NOTE = (
     "Audience is the number of agents that hear a reply. A reply follows the latest reply that the speaker heard earlier in the "
     "same round. If all agents speak at once, or read their feed after posting, the round before counts instead. A reply starts "
-    "a new tree if the speaker had heard nothing. Depth is the longest chain of replies in a room. Virality is the mean "
+    "a new tree if the speaker had heard no reply before. Depth is the longest chain of replies in a room. Virality is the mean "
     "distance between two replies of the largest tree (Goel et al. 2016): at most 2 for a broadcast, more for a chain. A tree "
     "shows who spoke after whom, but not who persuaded whom. The table shows means over rooms."
 )

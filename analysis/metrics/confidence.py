@@ -22,8 +22,8 @@ from parley.analysis.tables import Tables
 ORDER = 6
 TITLE = "Confidence"
 NOTE = (
-    "The table shows room means, over agents rated in the first and the last survey. Sure is the share of rooms in "
-    "which all agents end with a confidence of 75 or more."
+    "The table shows means of rooms over agents rated in the first and the last survey. The column *sure* is the share of rooms "
+    "in which all agents end with a confidence of 75 or more."
 )
 LABELS: dict[str, str] = {}
 PROBE, SURE = "confidence", 75

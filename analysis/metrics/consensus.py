@@ -16,11 +16,11 @@ from parley.analysis.tables import Tables
 ORDER = 13
 TITLE = "Consensus"
 NOTE = (
-    "A room agrees from the first survey after which the standard deviation of its attitudes stays at or "
-    "below half a point. Round is the median over all rooms; rooms that never agree count as last. Round is "
-    "empty if half of the rooms or more never agree. If a room agrees at its last survey only, no later "
-    "survey shows that the agreement lasts. Surveys with fewer than two ratings are left out. Rooms whose "
-    "last survey has fewer than two ratings are left out too. Brackets hold Wilson intervals."
+    "A room agrees from the first survey after which the standard deviation of its attitudes stays at or below half a point. "
+    "The column *round* has the median round of agreement over all rooms; rooms that never agree count as last. The column is "
+    "empty if half of the rooms or more never agree. If a room agrees at its last survey only, no later survey shows that the "
+    "agreement lasts. Surveys with fewer than two ratings are left out, and so are rooms whose last survey has fewer than two "
+    "ratings. Brackets hold Wilson intervals."
 )
 LABELS = {"rooms": "rooms", "share": "rooms that agree", "round": "from round", "reason": "reason if missing"}
 NEEDS = "links"

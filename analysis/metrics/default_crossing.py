@@ -17,11 +17,11 @@ from parley.model.titles import join_phrases
 ORDER = 4
 TITLE = "Crossing of the Default's rating"
 NOTE = (
-    "The end beyond the Default's rating is the number of points by which a party ends on the other side of this rating, seen "
-    "from the party's start. A negative number means that the party ends short of the Default's rating. The party is compared "
-    "with the Default in the same room and round; without a Default in the room, the party is compared with the Default's "
-    "first rating. First crossing is the first round after which the party's mean is beyond the Default's rating, by however "
-    "little. Rooms beyond is the share of rooms that end at least half a point beyond the Default's rating (Wilson interval)."
+    "A party crosses the Default's rating if the party starts on one side of this rating and ends on the other side. The end "
+    "beyond the Default's rating is the distance in points at the end; a negative number means that the party did not cross. If "
+    "a Default sits in the room, Parley uses the Default's rating after the same round, and otherwise the Default's first "
+    "rating. First crossing is the first round after which the party's mean is beyond the Default's rating. Rooms beyond is the "
+    "share of rooms that end at least half a point beyond the Default's rating (Wilson interval)."
 )
 LABELS = {
     "rooms": "rooms", "beyond": "end, beyond the rating", "round": "first crossing", "share": "rooms beyond",

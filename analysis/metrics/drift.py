@@ -20,11 +20,11 @@ TITLE = "Drift toward the Default"
 NOTE = (
     "Drift is the movement of a room's mean from the first to the last survey, in points: positive toward the Default's first "
     "rating, negative away from this rating. The Default's first rating is the mean rating of the Defaults of the same group "
-    "before the debates. If the group has no Default, the Defaults of a group with the same parties are used; otherwise "
-    "Defaults that do not debate are used. The intervals leave out the error of the Default's first rating. Drift does not "
-    "prove that the model pulls opinions, because agents who influence each other also meet near the Default's first rating. "
-    "Share of gap closed is drift divided by the gap at the start, from 0 to 1. The share of gap closed is empty if the drift "
-    "is not distinguishable from zero, if the gap is below 1 point, or if a party moves away or ends beyond the Default's first "
+    "before the debates. If the group has no Default, Parley uses the Defaults of another group with the same parties, or else "
+    "Defaults that do not debate. The intervals do not include the error of the Default's first rating. Drift does not prove "
+    "that the model pulls opinions, because agents who influence each other also meet near the Default's first rating. Share of "
+    "gap closed is drift divided by the gap at the start, from 0 to 1. The share of gap closed is empty if the drift is not "
+    "distinguishable from zero, if the gap is below 1 point, or if a party moves away or ends beyond the Default's first "
     "rating. The column *per round* is the mean of the agents' least-squares slopes."
 )
 LABELS = {

@@ -17,11 +17,11 @@ from parley.llm.seeding import derive
 ORDER = 12
 TITLE = "Echo chambers"
 NOTE = (
-    "The index is the correlation of an agent's attitude with the mean attitude of the agents that it hears, averaged "
-    "over rooms. The measure follows Cota et al. 2019 and Cinelli et al. 2021. The column *shuffled* is the index by "
-    "chance: attitudes are shuffled among the agents of a room 499 times. The column *shuffled* has the mean and the "
-    "middle 95% of the shuffles. The number p in the folder `tables/` is the share of shuffles that reach the index "
-    "(the true order counts as a shuffle)."
+    "The index is the correlation of an agent's attitude with the mean attitude of the agents that it hears, averaged over "
+    "rooms. The measure follows Cota et al. 2019 and Cinelli et al. 2021. The column *shuffled* is the index by chance: "
+    "attitudes are shuffled among the agents of a room 499 times. The column *shuffled* has the mean and the middle 95% of the "
+    "shuffles. The number p in the folder `tables/` is the share of shuffles whose index is at least as high (the true order "
+    "counts as a shuffle)."
 )
 LABELS = {"rooms": "rooms", "index": "index", "null": "shuffled", "reason": "reason if missing"}
 NEEDS = "whole_network"

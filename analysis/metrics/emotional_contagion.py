@@ -25,14 +25,14 @@ ORDER = 24
 TITLE = "Contagion of emotion"
 NOTE = (
     "A person's change of emotion from one survey to the next is fitted by least squares in each room, over persons and rounds. "
-    "Observed is the effect, in points per point, of the authors whose messages the person was shown. Observed uses how far "
-    "these authors felt above or below their own average in the survey before they wrote. Controls are the authors' average "
-    "feeling, the person's own emotion and attitude before, and the round. Shuffled is the mean effect if the people of a party "
-    "swap places in the network; the ties and messages stay in place. Contagion is observed minus shuffled. So contagion does "
-    "not include that people follow others who feel alike. The table shows means over rooms. The number p in the folder "
-    "`tables/` is the share of shuffles whose mean effect is as far from the shuffles' average (the true order counts as a "
-    "shuffle). If only some circles of a party hear of a shock, the shock looks like contagion. In a dense network many "
-    "shuffled ties are true ties, so contagion is underestimated."
+    "The column *observed* has the effect of the authors whose messages the person was shown, in points per point of the "
+    "authors' feeling. An author's feeling is counted from the author's own average, in the survey before the message. Controls "
+    "are the authors' average feeling, the person's own emotion and attitude before, and the round. The column *shuffled* has "
+    "the mean effect if the people of a party swap places in the network, while ties and messages stay. Contagion is *observed* "
+    "minus *shuffled*. So contagion leaves out the effect of following people who feel alike. The table shows means over rooms. "
+    "The number p in the folder `tables/` is the share of shuffles whose mean effect is at least as far from the shuffles' "
+    "average (the true order counts as a shuffle). If only some circles of a party hear of a shock, the shock looks like "
+    "contagion. In a dense network many shuffled ties are true ties, so contagion is underestimated."
 )
 LABELS = {
     "emotion": "emotion", "rooms": "rooms", "observed": "observed", "shuffled": "shuffled", "contagion": "contagion",

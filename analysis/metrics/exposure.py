@@ -16,10 +16,10 @@ from parley.analysis.tables import Tables
 ORDER = 16
 TITLE = "Diversity of the messages heard"
 NOTE = (
-    "The numbers describe the messages that an agent hears in a round. Variance (n - 1) and entropy describe the "
-    "speakers' attitudes at the survey before. Entropy counts whole points: 0 if all attitudes are equal, 1 if all "
-    "points are equally frequent. *Other parties* is the share of messages from another party. The next column is the "
-    "same share if all agents heard all other agents. The table shows means over agents, then over rooms."
+    "The numbers describe the messages that an agent hears in a round. Variance (n - 1) and entropy describe the speakers' "
+    "attitudes in the survey before the round. Entropy counts whole points: 0 if all attitudes are equal, 1 if all points are "
+    "equally frequent. *Other parties* is the share of messages from another party; the column *if all heard all* has this "
+    "share if all agents heard all other agents. The table shows means over agents, then over rooms."
 )
 LABELS = {
     "rooms": "rooms", "variance": "variance", "entropy": "entropy", "cross": "other parties",

@@ -25,7 +25,8 @@ NOTE = (
     "the expected and the later answer. Unchanged is the mean distance if each agent forecast no change. Gain is *unchanged* "
     "minus *error*, room by room. A gain above 0 means that forecasts are better than a forecast of no change. The correlation "
     "r compares expected and later answers over agents. Bias is the mean expected answer minus the mean later answer. Distance "
-    "compares the two distributions (Wasserstein): a group can be right while its agents are wrong."
+    "(Wasserstein) compares the distribution of expected answers with the distribution of later answers. So a group's forecast "
+    "can be right while forecasts of single agents are wrong."
 )
 LABELS: dict[str, str] = {}
 FEWEST = 10

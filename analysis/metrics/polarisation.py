@@ -23,14 +23,14 @@ from parley.analysis.unknown import unknown_sentence
 ORDER = 7
 TITLE = "Polarisation"
 NOTE = (
-    "The numbers describe the attitudes (0-10) in a room, averaged over rooms. Variance is the variance of a sample (n "
-    "- 1). Change of variance compares a room with its first survey, over agents rated at both surveys. The bimodality "
-    "coefficient (Sarle, corrected for finite samples) is 5/9 for a flat distribution and higher for two peaks. The "
-    "bimodality coefficient needs four ratings that are not all equal. Esteban and Ray's polarisation (alpha = 1.3, "
-    "attitudes as whole points) is 0 if all agree and 1 if half are at each end. With few agents, this polarisation "
-    "jumps when two agents reach the same point, so draw no conclusion from it. *At the ends* is the share of ratings "
-    "within half a point of an end of the axis. Opinions that reach an end seem to come closer together. So if more "
-    "than 10% of the ratings are at the ends, the report does not say whether opinions came closer together."
+    "The numbers describe the attitudes (0-10) in a room, averaged over rooms. Variance is the variance of a sample (n - 1). "
+    "Change of variance compares a room with its first survey, over agents rated at both surveys. The bimodality coefficient "
+    "(Sarle, corrected for finite samples) is 5/9 for a flat distribution and higher for two peaks. The bimodality coefficient "
+    "needs four ratings that are not all equal. Esteban and Ray's polarisation (alpha = 1.3, attitudes as whole points) is 0 if "
+    "all agents agree, and 1 if half of the agents are at each end of the axis. In small rooms, Esteban and Ray's polarisation "
+    "jumps when two agents reach the same point, so draw no conclusion. *At the ends* is the share of ratings within half a "
+    "point of an end of the axis. At an end, opinions seem to come closer together because the axis stops. So the report gives "
+    "no verdict on opinions coming closer together if more than 10% of the ratings are at the ends."
 )
 LABELS = {
     "rooms": "rooms", "variance": "variance", "change": "change of variance",

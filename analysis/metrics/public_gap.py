@@ -24,10 +24,10 @@ NOTE = (
     "The gap of a reply is the reply's opinion score minus the speaker's private rating at that time, in points of 0-10. "
     "*Toward the audience* is the gap in the direction of the other agents' mean rating before the round; *distance* is the gap "
     "without a direction. The table uses only replies of the rule-based speaker and pocket, whose score is known without a "
-    "judge. The command `study judge` scores other replies (studies/honesty/README.md). *Swapped* shows what *toward the "
-    "audience* would be by chance: gaps are exchanged at random between replies with the same topic and rating, 199 times. The "
-    "column *swapped* has the mean and the middle 95% of the exchanges. A gap alone does not show a lie: an agent that argues "
-    "for an assigned side, or in a role, is meant to say something other than it thinks. The table shows means over rooms."
+    "judge. The command `study judge` scores other replies (studies/honesty/README.md). The column *swapped* shows what *toward "
+    "the audience* would be by chance: the mean and the middle 95% after gaps are exchanged at random, 199 times, between "
+    "replies with the same topic and rating. A gap alone does not show a lie, because an agent with an assigned side or role is "
+    "meant to say something other than it thinks. The table shows means over rooms."
 )
 LABELS = {
     "rooms": "rooms", "missing": "lines without a gap", "toward": "toward the audience", "swapped": "swapped",

@@ -18,12 +18,12 @@ from parley.environments.base import UNDER
 ORDER = 22
 TITLE = "Polarisation by recommender"
 NOTE = (
-    "Rooms with the same people and the same links at the start, under different recommenders, are compared in pairs. "
-    "The control is the random recommender, or the first recommender if no run uses the random one. Variance is the "
-    "change of the variance of attitudes (0-10) from the first survey to the last, minus the change for the same "
-    "people under the control. Distance is the same comparison for the gap between the two parties' mean attitudes. A "
-    "number above 0 means that people end further apart than under the control. The table shows means over pairs of "
-    "rooms. If opinions do not depend on what people read, both numbers are 0 on average."
+    "The table compares pairs of rooms with the same people and the same links at the start, but different recommenders. The "
+    "control is the random recommender, or the first recommender if no run uses the random one. Variance is the change of the "
+    "variance of attitudes (0-10) from the first survey to the last, minus the change for the same people under the control. "
+    "Distance is the same comparison for the gap between the two parties' mean attitudes. A number above 0 means that people "
+    "end further apart than under the control. The table shows means over pairs of rooms. If opinions do not depend on what "
+    "people read, both numbers are 0 on average."
 )
 LABELS = {"rooms": "pairs", "variance": "variance", "distance": "distance of parties", "reason": "reason if missing"}
 NEEDS = "conditions"

@@ -18,15 +18,15 @@ ORDER = 20
 TITLE = "Spread of posts"
 NOTE = (
     "A post and the people who shared it form a tree: each person is linked to the person from whom the post came. Scale is the "
-    "number of people in a tree, depth the longest way from the author, breadth the most people at one depth (Vosoughi, Roy and "
-    "Aral 2018). Views is the number of people who were shown a post. The four numbers scale, depth, breadth and views are "
-    "counted at the end of a round. Scale and views are means over all posts so far; largest, depth and breadth describe the "
-    "largest tree of a room. The table shows means over rooms. If nothing is shared, scale and breadth are 1 and depth is 0. "
-    "Shares per 100 views is the probability that a person who is shown a post shares it. Reproduction is the mean number of "
-    "people who shared a post from one person who wrote or shared the post. Nearer compares the shared posts with the average "
-    "post of the sharer's feed. The column *nearer* says how many points nearer the shared posts were to the sharer's opinion, "
-    "by the ratings of both people at the latest survey before. If sharing does not depend on opinions, nearer is 0 on average. "
-    "Only feeds with two posts or more count."
+    "number of people in a tree, depth the most steps from the author, and breadth the largest number of people at one depth "
+    "(Vosoughi, Roy and Aral 2018). Views is the number of people who were shown a post. The four numbers scale, depth, breadth "
+    "and views are counted at the end of a round. Scale and views are means over all posts so far. The columns *largest tree*, "
+    "*depth* and *breadth* describe the largest tree of a room. The table shows means over rooms. If nothing is shared, scale "
+    "and breadth are 1 and depth is 0. Shares per 100 views is the probability that a person who is shown a post shares it. "
+    "Reproduction is how many people, on average, shared a post after they saw it from one author or sharer. The column *nearer "
+    "by* compares a shared post with the average post of the sharer's feed: how many points nearer is its author's opinion to "
+    "the sharer's opinion? Opinions are ratings of the latest survey before. If sharing does not depend on opinions, the column "
+    "is 0 on average. Only feeds with two posts or more count."
 )
 LABELS = {
     "rooms": "rooms", "views": "views", "scale": "scale", "largest": "largest tree", "depth": "depth", "breadth": "breadth",

@@ -20,12 +20,12 @@ ORDER, DRAWS = 20.5, 200
 TITLE = "Shape of trees of shared posts"
 NOTE = (
     "Large trees are deeper and broader than small ones, so trees are compared with random trees of the same size (Juul and "
-    "Ugander 2021). A tree counts only if its post was shared in at least two rounds. In a random tree the same people share "
-    "in the same rounds. Each person has the post from the author or from a person who shared it in an earlier round, all with "
-    f"the same probability. The columns *more than random trees* are the tree's value minus the mean of {DRAWS} random trees. "
-    "Both columns are 0 on average if chance decides through whom a post comes. If later sharers do not follow the author, "
-    "depth is above the random trees although no one persuades anyone. If most people have the post from the author, breadth "
-    "is above that of the random trees. The table shows means over the trees of a room, then over rooms."
+    "Ugander 2021). A tree counts only if its post was shared in at least two rounds. In a random tree the same people share in "
+    "the same rounds. Each person gets the post from the author or an earlier sharer, drawn with equal probability. The columns "
+    f"*more than random trees* are the tree's value minus the mean of {DRAWS} random trees. Both columns are 0 on average if "
+    "chance decides from whom a person gets a post. Trees can be deeper than random trees without persuasion: later sharers may "
+    "not follow the author. Trees are broader than random trees if most people get the post from the author. The table shows "
+    "means over the trees of a room, then over rooms."
 )
 LABELS = {
     "rooms": "rooms", "trees": "trees", "depth": "depth", "depth_more": "more than random trees", "breadth": "breadth",
