@@ -10,7 +10,8 @@ import shtab
 
 from parley.agents.topic import news_names, topic_names
 from parley.llm.backends import backend_names
-from parley.model.cli import Parser, given_file, recorded_run
+from parley.model import path_options
+from parley.model.cli import Parser
 from parley.model.scenario import preset_names
 
 VALUES = {"--scenario": preset_names, "--topic": lambda: [*topic_names(), *news_names()], "--llm": backend_names}
@@ -42,5 +43,5 @@ def _complete_values(parser: argparse.ArgumentParser) -> None:
     for action in parser._actions:
         if name := next((option for option in action.option_strings if option in VALUES), ""):
             action.choices = VALUES[name]()
-        elif action.type in (Path, recorded_run, given_file):
+        elif action.type in (Path, path_options.recorded_run, path_options.given_file):
             action.complete = shtab.DIRECTORY if action.metavar == "DIR" else shtab.FILE  # type: ignore[attr-defined]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from parley.analysis.commands.runs import print_paths, results_folder, run_continued
 from parley.llm.errors import UserError
-from parley.model import cli
+from parley.model import cli, path_options
 from parley.model.arguments import budgets_from_args, model_fields, prices_from_args, scenario_from_args, with_base_url
 from parley.model.cli import Parser, add_option, positive
 from parley.model.progress import Progress, summary_line
@@ -40,7 +40,9 @@ def branch_parser() -> Parser:
             "print what changes, and the calls, tokens and cost of the branch, and stop without calling a model"
         ),
     )
-    add_option(parser, "RUN", "the folder of a run, which may be unfinished or a branch itself", cli.recorded_run)
+    add_option(
+        parser, "RUN", "the folder of a run, which may be unfinished or a branch itself", path_options.recorded_run
+    )
     add_option(parser, "--round N", "the first round that may differ from RUN", positive)
     tree = (
         "draw the tree of branches to which the run belongs, as text, and stop. Parley looks for branches in the folders that "

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from parley.analysis.commands.runs import print_paths, results_folder
 from parley.llm.errors import UserError
-from parley.model import cli
+from parley.model import cli, path_options
 from parley.model.cli import Parser, add_option
 
 
@@ -94,7 +94,7 @@ def export_eval_parser() -> Parser:
         "export eval runs/a --out a.eval",
         cli.out("run.eval in the folder", "FILE"),
     )
-    add_option(parser, "RUN", "a run folder", cli.recorded_run)
+    add_option(parser, "RUN", "a run folder", path_options.recorded_run)
     return parser
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from parley.analysis.commands.runs import print_paths
-from parley.model import cli
+from parley.model import cli, path_options
 from parley.model.cli import Parser, add_option, out
 from parley.model.files import write_whole
 
@@ -19,7 +19,7 @@ def human_parser() -> Parser:
         "study human runs/a --data FOLDER",
         cli.out("RUN/human"),
     )
-    add_option(parser, "RUN", "a run folder", cli.recorded_run)
+    add_option(parser, "RUN", "a run folder", path_options.recorded_run)
     about = (
         "the folder with the human data (default: measure only the run); for a run on a platform also a table of real cascades "
         "to compare posts with (.csv; docs/networks.md)"
@@ -60,7 +60,7 @@ def export_own_lines_parser() -> Parser:
         'export own-lines runs/a --seat "labour 1" --out mine.json',
         out("own-lines.json", "FILE"),
     )
-    add_option(parser, "RUN", "the folder of a run; it may be unfinished or still going on", cli.recorded_run)
+    add_option(parser, "RUN", "the folder of a run; it may be unfinished or still going on", path_options.recorded_run)
     add_option(parser, "--seat NAME", "the seat of the person", required=True)
     return parser
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from parley.analysis.commands.runs import judge_from_args, print_calls, print_paths, split_names
 from parley.llm.errors import UserError
 from parley.llm.studies import declared_parts
-from parley.model import cli
+from parley.model import cli, path_options
 from parley.model.cli import Parser, add_option, amount, natural, positive
 from parley.model.progress import bar
 
@@ -29,7 +29,7 @@ def judge_parser() -> Parser:
     examples = "study judge runs/a --llm oracle\nstudy judge runs/a --llm oracle --rubric appeal"
     plan = cli.dry_run("print the number of questions and the servers to be asked, and stop without calling a model")
     parser = Parser("study judge", about, examples, *cli.asking("RUN/<rubric>", "the model that judges"), plan)
-    add_option(parser, "RUN", "a run folder", cli.recorded_run)
+    add_option(parser, "RUN", "a run folder", path_options.recorded_run)
     about = (
         "what the judge scores (default: agreement with the topic's claim)\nappeal: does a statement appeal to "
         "reason, feeling or character? If the run has a survey for each turn (--set also=attitude:turns): how far did "

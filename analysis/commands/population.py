@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from parley.analysis.commands.runs import print_paths, results_folder
 from parley.llm.errors import UserError
-from parley.model import cli
+from parley.model import cli, path_options
 from parley.model.cli import Parser, add_option, amount, natural, positive
 from parley.model.progress import bar
 
@@ -226,7 +226,7 @@ def surrogate_parser() -> Parser:
         "study surrogate runs/a",
         cli.out("RUN/surrogate.json", "FILE"),
     )
-    add_option(parser, "RUN", "a run folder with a survey after each round", cli.recorded_run)
+    add_option(parser, "RUN", "a run folder with a survey after each round", path_options.recorded_run)
     about = (
         "what agents respond to\ngrades: the text they read, graded by the rule-based speaker (default if only oracle or pocket "
         "speaks)\nattitudes: the attitude of the agent that spoke (default otherwise)"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from parley.analysis.commands.runs import print_paths, results_folder, split_names
 from parley.llm.errors import UserError
-from parley.model import cli
+from parley.model import cli, path_options
 from parley.model.cli import Parser, add_option, amount
 
 if TYPE_CHECKING:
@@ -106,7 +106,7 @@ def show_parser() -> Parser:
         "list the agents. The prompts are derived from the record and the journal of the run; no model is called.",
         "show runs/a\nshow runs/a --agent 1",
     )
-    add_option(parser, "RUN", "the folder of a run; it may be unfinished or still going on", cli.recorded_run)
+    add_option(parser, "RUN", "the folder of a run; it may be unfinished or still going on", path_options.recorded_run)
     add_option(parser, "--agent NAME", "the agent, by its name or its number", default="")
     add_option(parser, "--room NAME", "the room of the agent, by its name or its number in the transcript", default="")
     return parser

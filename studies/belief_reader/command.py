@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from parley.analysis.commands.runs import print_calls, print_paths, results_folder
 from parley.llm.errors import UserError
-from parley.model import cli
+from parley.model import cli, path_options
 from parley.model.arguments import budgets_from_args, model_from_args
 from parley.model.cli import Parser, add_option, amount
 from parley.model.progress import bar
@@ -100,7 +100,7 @@ def _courses(options: argparse.Namespace) -> tuple[Courses | None, str]:
         return courses_of_file(options.run, options.topic or USUAL), ""
     if options.topic:
         raise UserError("the topics are those of the run: leave out --topic")
-    tables = load(cli.recorded_run(str(options.run)))
+    tables = load(path_options.recorded_run(str(options.run)))
     return courses_of_run(tables), tables.society.name
 
 
@@ -108,7 +108,7 @@ def _folder(options: argparse.Namespace) -> Path:
     """Return the folder of results without --out: in the run, next to the file, or a new one."""
     if options.run is None:
         return results_folder(options, "belief-reader")
-    return options.run / "belief-reader" if options.run.is_dir() else cli.folder_beside(options.run)
+    return options.run / "belief-reader" if options.run.is_dir() else path_options.folder_beside(options.run)
 
 
 def traces_parser() -> Parser:

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 from parley.analysis.commands.runs import print_paths, results_folder
 from parley.analysis.commands.sweep import cells_of_workers, check_cells, measure_cells
 from parley.llm.errors import UserError
-from parley.model import cli
+from parley.model import cli, path_options
 from parley.model.arguments import budgets_from_args, models_from_args, prices_from_args
-from parley.model.cli import Parser, add_option, amount, folder_beside, positive
+from parley.model.cli import Parser, add_option, amount, positive
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -45,7 +45,7 @@ def claim_parser() -> Parser:
         cli.out("runs/claim-<time>"),
         cli.dry_run("print the specifications, calls, tokens and cost, and stop without running anything"),
     )
-    add_option(parser, "FILE", "the claim, a .toml file (studies/claims/README.md)", cli.given_file)
+    add_option(parser, "FILE", "the claim, a .toml file (studies/claims/README.md)", path_options.given_file)
     add_option(parser, "--specifications N", "number of specifications", positive, 64)
     add_option(parser, "--repetitions N", "groups of people of each set of personas (default: 8 in all)", positive)
     add_option(parser, "--no-qualify", cli.NO_QUALIFY, action="store_true")
@@ -147,7 +147,7 @@ def register_parser() -> Parser:
         cli.seed(),
         cli.out("FILE.json, with the name of the claim's file", "FILE", "the registration to write"),
     )
-    add_option(parser, "FILE", "the claim, a .toml file (studies/claims/README.md)", cli.given_file)
+    add_option(parser, "FILE", "the claim, a .toml file (studies/claims/README.md)", path_options.given_file)
     add_option(parser, "--units N", "number of seeds; with several numbers (20,40), the test is done after each number of "
                                     "seeds, and stops when it decides", units, required=True)  # fmt: skip
     add_option(parser, "--missing PERCENT", "leave out a seed if more than this percentage of its topics lacks an outcome",
@@ -170,7 +170,7 @@ def confirm_parser() -> Parser:
         cli.retry_failures(),
         cli.out("the registration without its ending"),
     )
-    add_option(parser, "FILE", "the registration, a .json file", cli.given_file)
+    add_option(parser, "FILE", "the registration, a .json file", path_options.given_file)
     add_option(
         parser, "--units N", "a number of seeds other than the registered one; the test is then exploratory", units
     )
@@ -228,7 +228,7 @@ def confirm(words: Sequence[str]) -> int:
     given = models_from_args(options)
     if len(given) > 1:
         raise UserError("--llm: give one model, because each model is a separate test")
-    folder = options.out or folder_beside(options.file)
+    folder = options.out or path_options.folder_beside(options.file)
     attempt = Attempt(options.units or plan.looks, (given or plan.models)[0], folder)
     reasons = why_exploratory(plan, options.file, attempt)
     print_paths(folder=folder)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from parley.analysis.commands.runs import print_paths
 from parley.llm.errors import UserError
-from parley.model import cli
+from parley.model import cli, path_options
 from parley.model.arguments import budgets_from_args, model_from_args
 from parley.model.cli import Parser, add_option
 from parley.model.progress import bar
@@ -38,7 +38,7 @@ def run(words: Sequence[str]) -> int:
 
     choices = belief_choices.read_choices(options.choices)
     vectors, texts = belief_choices.read_beliefs(options.beliefs)
-    folder = options.out or cli.folder_beside(options.choices)
+    folder = options.out or path_options.folder_beside(options.choices)
     source = f"vectors of {options.beliefs.name}"
     if vectors.empty:
         if texts is None or not options.llm:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from parley.analysis.commands.runs import print_paths
 from parley.llm.errors import UserError
-from parley.model import cli
+from parley.model import cli, path_options
 from parley.model.cli import Parser, add_option, positive
 
 
@@ -19,7 +19,9 @@ def parser() -> Parser:
         "study fit-law runs/a",
         cli.out("RUN/laws"),
     )
-    add_option(options, "RUN", "run folders with a survey after each round", cli.recorded_run, name="runs", nargs="+")
+    add_option(
+        options, "RUN", "run folders with a survey after each round", path_options.recorded_run, name="runs", nargs="+"
+    )
     about = (
         "laws that take part besides the baselines: names of files in agents/mechanisms/, and ./FILE.py for "
         "a law of your own (default: every law of Parley)"

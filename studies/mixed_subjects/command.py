@@ -7,7 +7,7 @@ from pathlib import Path
 
 from parley.analysis.commands.runs import print_paths
 from parley.llm.errors import UserError
-from parley.model import cli
+from parley.model import cli, path_options
 from parley.model.cli import Parser, add_option
 
 EXAMPLES = """study mixed people.csv
@@ -43,7 +43,7 @@ def run(words: Sequence[str]) -> int:
 
     prices = _prices(options.prices) if options.prices else None
     people = read_people(options.file, options.control, _runs(options.run))
-    folder = options.out or cli.folder_beside(options.file)
+    folder = options.out or path_options.folder_beside(options.file)
     report = write_mixed(people, folder, options.seed, prices)
     print_paths(report=report, table=folder / "estimates.csv")
     return 0

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from parley.analysis.commands.runs import print_paths
-from parley.model import cli
+from parley.model import cli, path_options
 from parley.model.cli import Parser, add_option
 
 
@@ -29,5 +29,5 @@ def run(words: Sequence[str]) -> int:
     from parley.studies.raters.report import read_ratings, write_raters
 
     table = read_ratings(options.file)
-    print_paths(report=write_raters(table, options.out or cli.folder_beside(options.file)))
+    print_paths(report=write_raters(table, options.out or path_options.folder_beside(options.file)))
     return 0

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from parley.analysis.commands.runs import EPISODES, results_folder
 from parley.llm.errors import UserError, unknown_name
-from parley.model import cli
+from parley.model import cli, path_options
 from parley.model.arguments import model_from_args, models_from_args, only_model, shared_budget
 from parley.model.cli import Parser, add_option, natural, positive
 from parley.model.progress import bar
@@ -282,7 +282,7 @@ def ballots_parser() -> Parser:
         "study representatives ballots runs/consensus --out runs/ballots",
         cli.out("runs/ballots-<time>"),
     )
-    add_option(parser, "RUN", "run folders of deliberations", cli.recorded_run, nargs="+")
+    add_option(parser, "RUN", "run folders of deliberations", path_options.recorded_run, nargs="+")
     return parser
 
 

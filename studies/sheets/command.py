@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from parley.analysis.commands.runs import print_paths
-from parley.model import cli
+from parley.model import cli, path_options
 from parley.model.cli import Parser, add_option
 
 
@@ -19,7 +19,7 @@ def parser() -> Parser:
         "study sheet runs/a\nstudy sheet runs/a --form pimmur --answers answers.toml",
         cli.out("RUN/sheets"),
     )
-    add_option(options, "RUN", "the folder of a run", cli.recorded_run)
+    add_option(options, "RUN", "the folder of a run", path_options.recorded_run)
     about = "the form: pimmur, trails, odd, rat-rs, control, all, or a .toml file of your own"
     add_option(options, "--form NAME", about, default="all")
     about = "a .toml file with the answers of the author, a table for each form (default: none)"

@@ -24,7 +24,7 @@ from parley.analysis import run_report
 from parley.analysis.deliberation.episode import write_episodes
 from parley.analysis.deliberation.episode_readers import read_all
 from parley.commands import FAMILIES
-from parley.model import cli
+from parley.model import path_options
 from parley.studies.representatives.command import COMMANDS
 
 ALL = list({tuple(command.words): command for command in printed()}.values())
@@ -251,7 +251,7 @@ def check_parser(
 
     monkeypatch.setattr(argparse.ArgumentParser, "parse_args", stop)
     for checked in ("recorded_run", "given_file"):  # the runs and files that pages name are not here
-        monkeypatch.setattr(cli, checked, Path)
+        monkeypatch.setattr(path_options, checked, Path)
     with pytest.raises(Parsed):
         print(main(words), capsys.readouterr().err)  # noqa: T201  what it says when it does not take them
 
