@@ -17,10 +17,10 @@ from parley.analysis.unknown import unknown_sentence
 
 ONE_READING = "the judge read each text once (a judge that gives answer probabilities is asked once)"
 ABOUT = (
-    "A judge that reads a text twice may give two different scores. Errors of reading make each correlation smaller. "
-    "The correlations in this table (Pearson's r, not of ranks) are corrected for reading errors, which are estimated "
-    "from the spread of several readings of a text. True scores and ratings are taken as exact. Brackets are 95% "
-    "intervals over rooms. An error that the judge makes in every reading of a text is not corrected."
+    "A judge that reads a text twice may give two different scores. These reading errors make a correlation of scores smaller. "
+    "So this table corrects each correlation (Pearson's r) for reading errors, by the spread of several readings of a text. "
+    "True scores and ratings are taken as exact. Brackets are 95% intervals over rooms. An error that the judge makes in every "
+    "reading of a text is not corrected."
 )
 
 

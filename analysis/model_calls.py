@@ -83,9 +83,9 @@ def mixed_models(tables: Tables) -> str:
         for voice, theirs in names.groupby(voices[names.index])
     ]
     return (
-        f"The server changed the model during the run, the first time in round {changed['round'].iloc[0]}. Replies "
-        f"that did not come from the first model: {'; '.join(counts)}. The results mix models: use a server that keeps "
-        "one model, or name a dated version of the model, and run again in another folder."
+        f"The server changed the model during the run, the first time in round {changed['round'].iloc[0]}. Replies that did not "
+        f"come from the first model: {'; '.join(counts)}. So the results are a mixture of models. Use a server that keeps one "
+        "model, or name a dated version of the model, and repeat the run in another folder."
     )
 
 

@@ -25,8 +25,8 @@ EDGES = np.arange(-0.25, 10.5, 0.5)
 """Cells of half a point, around 0, 0.5, ... 10."""
 TALL = 3.0
 ABOUT = (
-    "Each cell is half a point wide. The colour shows how many agents have an attitude (across) and hear agents with "
-    "a mean attitude (up). On the dashed line, agents hear agents with their own attitude."
+    "Each cell of the picture is half a point wide. The colour of a cell shows the number of agents with an attitude (across) "
+    "who hear agents with a mean attitude (up). Agents on the dashed line hear agents with the same mean attitude as their own."
 )
 CAPTION = (
     "Agents by their attitude and the mean attitude of the agents heard, before the debate and after the last round"

@@ -185,8 +185,8 @@ def _draw_room(pair: Sequence[Axes], network: Population, markers: Mapping[str, 
 
 FIGURE_CAPTION = "Who hears whom, before the debate and after the last round: colour is attitude, shape is party"
 ABOUT = (
-    "A point is an agent. A line joins two agents if one of them hears the other. Linked agents are near "
-    "each other. Colour is the attitude, shape is the party."
+    "A point is an agent. A line joins two agents if one agent hears the other agent. Linked agents are drawn near each other. "
+    "The colour of a point is the attitude, and its shape the party."
 )
 
 

@@ -31,16 +31,17 @@ MEASURES: Mapping[str, str] = {
     "note": "distance of the note from the agent's own rating",
     "line": "distance of the reply after the note from the agent's own rating",
     "stranger": "distance of the note from the rating of a stranger: same topic, party and round, another room",
-    "known": "stranger minus note: what the note says about this agent beyond its party",
-    "closer": "reply minus note: how much nearer to the agent's rating the note is than the reply",
+    "known": "distance of the stranger minus distance of the note: what the note says about the agent beyond the agent's party",
+    "closer": "distance of the reply minus distance of the note: how much nearer the note is to the agent's rating",
 }
 DISTANCES = ("note", "line", "stranger")
 ABOUT = (
-    "A judge scores the first state of each note (stance or belief) and each reply, from 1 to 7 on the topic's claim. The "
-    "scores of notes and replies are converted to the topic's axis from 0 to 10 and compared with the agent's own rating in the "
-    "survey before. The table shows means over the turns of a room, then over the rooms of a repetition (in which the same "
-    "people meet on every topic), then over repetitions. Brackets are 95% intervals over repetitions. A note that says nothing "
-    "about its agent beyond the party is as near to a stranger's rating as to the agent's own rating."
+    "A judge scores the opinion in each note (the stance or belief at its beginning) and in each reply, from 1 to 7 on the "
+    "topic's claim. The scores of notes and replies are converted to the topic's axis from 0 to 10 and compared with the "
+    "agent's own rating in the survey before. The table shows means over the turns of a room, then over the rooms of a "
+    "repetition (in which the same people meet on every topic), then over repetitions. Brackets are 95% intervals over "
+    "repetitions. A note that says nothing about its agent beyond the party is as near to a stranger's rating as to the agent's "
+    "own rating."
 )
 
 

@@ -133,8 +133,8 @@ def _about(tables: Tables) -> str:
     panels = [(group, topic) for group in tables.groups for topic in tables.topics]
     stages = sorted({name for panel in panels for _, name in stage_starts(tables, *panel)})
     return (
-        f"Mean attitude after each round, from 0{low} to 10{high}; round 0 is the survey before the debate. "
-        "Points of one round are drawn a little apart, so that no bar covers another."
+        f"Mean attitude after each round, from 0{low} to 10{high}; round 0 is the survey before the debate. Points of the same "
+        "round are drawn a little apart, so that all bars can be seen."
         + (f" Dotted lines show where a stage begins ({', '.join(stages)})." if stages else "")
     )
 

@@ -171,7 +171,7 @@ def convergence(run: Mapping[str, Any], converged: int | None) -> str:
 def _feed(run: Mapping[str, Any]) -> str:
     if "feed" not in run:
         return ""
-    return f"At every step, a feed ({run['feed']}) selects which of the agents that it hears each agent reads."
+    return f"At every step, a feed ({run['feed']}) selects which neighbours in the graph each agent reads."
 
 
 def _platform(run: Mapping[str, Any]) -> str:

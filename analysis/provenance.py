@@ -131,10 +131,7 @@ def intervention_table(tables: Tables) -> Iterator[str]:
     if tables.interventions.empty:
         return
     yield "## Interventions\n"
-    yield (
-        "Each intervention came before the round shown. Messages of an intervention are not replies and are not "
-        "counted as replies.\n"
-    )
+    yield ("Each intervention came before the round shown. Messages of an intervention do not count as replies.\n")
     rows, keys = [], ["round", "what", "by", "text", "reason"]
     acts = tables.interventions.assign(agents=tables.interventions["agents"].map(json.loads).map(len))
     for (round_, what, by, text, reason), same in acts.groupby(keys, dropna=False, sort=False):

@@ -21,10 +21,9 @@ from parley.analysis.tables import Tables
 
 TOWARD = (
     "Each number is how many points (0-10) farther readers moved toward the speaker's attitude after a statement with a tag "
-    "than after other statements that the same reader heard. Movement is counted from the survey before the turn to the "
-    "survey after the turn. All tags are estimated together (least squares within readers, intervals over repetitions), so a "
-    "tag does not look weak because it replaces a strong tag. Tags are not assigned at random: statements with different tags "
-    "also differ in speaker and time. So each number is an association, not an effect of the tag."
+    "than after other statements that the same reader heard. Movement is counted from the survey before the turn to the survey "
+    "after the turn. All tags are estimated together (least squares within readers, intervals over repetitions). Statements "
+    "with different tags also differ in speaker and time. So each number is an association, not an effect of the tag."
 )
 NO_SURVEY = (
     "This run has no survey after each turn, so movement after a statement is unknown: run the "

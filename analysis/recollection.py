@@ -201,9 +201,8 @@ def sentences(effects: pd.DataFrame, null: Result) -> list[str]:
     lines = []
     if null.p < 0.05:
         lines.append(
-            "Recall in the second of two interviews with all of the memory is "
-            f"{amount((null.estimate, null.low, null.high), HIGHER)}, although nothing was left out. A difference of "
-            "this size shows no effect of memory."
+            f"In a second interview with all of the memory, recall is {amount((null.estimate, null.low, null.high), HIGHER)}, "
+            "although nothing was left out. A difference of this size shows no effect of memory."
         )
     for row in effects.to_dict("records"):
         what = row["effect"].removeprefix("without ").capitalize()
@@ -235,11 +234,11 @@ def write_recall(verdicts: pd.DataFrame, tables: Tables, folder: Path, spec: str
     report.add(
         f"All agents of one run were interviewed after the last round, with all of their memory (`{FULL}`, and `{AGAIN}` with "
         f"other random numbers) and with a part of the memory left out. {spec} scored from 0 to 10 how much of the truth each "
-        "answer tells. One score is against what the agent itself lived, one score against what a stranger in the same role of "
-        "another room lived. Recall is the score for the own life minus the score for the stranger's life. If an answer says "
-        "nothing about the agent's own life, recall is 0 on average. Brackets are 95% intervals over repetitions, because the "
-        "same people live on every topic of a repetition. `all` covers the questions about what agents lived. `self` asks "
-        "about the persona, which every prompt contains, and is a control."
+        "answer tells. The judge scores each answer twice: against the agent's own life, and against the life of a stranger in "
+        "the same role of another room. Recall is the first score minus the second score. If an answer says nothing about the "
+        "agent's own life, recall is 0 on average. Brackets are 95% intervals over repetitions, because the same people live on "
+        "every topic of a repetition. `all` covers the questions about what agents lived. `self` asks about the persona, which "
+        "every prompt contains, and is a control."
     )
     report.disclaim(tables.header)
     report.lines(sentences(effects, null))

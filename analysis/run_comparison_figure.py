@@ -24,8 +24,8 @@ SIDE = 0.08
 """Points of several runs or parties at the same round are drawn this far apart, in rounds."""
 BARS = "Points are means over rooms, bars are 95% intervals."
 COMPARED = (
-    "The upper panels show the mean attitude after each round, from 0 to 10; round 0 is the survey before the debate. "
-    "The lower panels show the change of attitude since round 0, minus the change in {}, in points."
+    "The upper panels show the mean attitude after each round, from 0 to 10; round 0 is the survey before the debate. The lower "
+    "panels show the change of attitude since round 0 in points, minus the change in the run {}."
 )
 BRANCHED = (
     "The upper panels show the mean attitude after each round, from 0 to 10. The vertical line is where the "

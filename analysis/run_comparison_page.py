@@ -51,12 +51,13 @@ HOW = (
     "common). The sentences above name only differences with a corrected p below 0.05. {}"
 )
 CAUSES = (
-    "The movements of opinions include the influence of agents on each other. So the movements do not show which model pulls "
-    "harder. To see which model pulls harder, compare the bias cards of the models (`python run.py audit --llm MODEL`)."
+    "The movements of opinions include the influence of agents on each other, so the movements do not show which model pulls "
+    "agents harder toward its own opinion. To compare the pull of models, compare their bias cards (`python run.py audit --llm "
+    "MODEL`)."
 )
 BOUNDED = (
     f"If more than {MANY:.0%} of the agents of a difference lack a rating, the table also has the lowest and the highest "
-    "possible value of the difference. The lowest and the highest value let the missing ratings lie anywhere on the axis."
+    "value that the difference could have with these ratings."
 )
 MISSING: Mapping[str, Column] = {
     "run": "run", "missing ratings": lambda row: f"{row['missing']:,} of {row['ratings']:,}",

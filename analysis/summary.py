@@ -196,7 +196,7 @@ def _how_to_read(report: Report, tables: Tables) -> None:
     if rooms < FEWEST:
         warnings = f" With fewer than {FEWEST} rooms there are no intervals, and nothing can be concluded."
     elif rooms < FEW:
-        warnings = " With so few rooms, intervals are wide, and the run supports few conclusions."
+        warnings = " With so few rooms, intervals of all numbers are wide, and the run supports few conclusions."
     report.section(
         "How to read the numbers",
         f"The unit of analysis is the room, which is one debate (n = {rooms} rooms per topic and group). The ratings of the "
@@ -216,13 +216,13 @@ def _dependence(tables: Tables) -> str:
     most, warning = seats.groupby(["topic", "group", "persona"])["room"].nunique().max(), ""
     if most > 1:
         warning = (
-            f" A persona takes part in up to {most} rooms of a topic and group. So rooms share personas, and intervals are too "
-            "narrow for a statement about other people."
+            f" A persona takes part in up to {most} rooms of a topic and group. Because rooms share personas, the intervals are "
+            "too narrow for a statement about other people."
         )
     if (tables.calls["drawn"] > 0).any():
         warning += (
             " Agents of one kind share survey answers in this run (archetypes). So ratings of different rooms are not "
-            "independent, and intervals are too narrow."
+            "independent, and the intervals of all tables are too narrow."
         )
     return warning
 
