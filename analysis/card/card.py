@@ -51,16 +51,16 @@ BY_TOPIC = (
 )
 TERMS = {
     "default": "**Default**: an agent without a party role.",
-    "block": "**Block**: the same agents in every condition. Intervals are over blocks unless another unit is named.",
+    "block": "**Block**: the same agents in every condition. Intervals are over blocks, except where a table names another unit.",
     "room": "**Room**: the agents of one debate. A block has one or two rooms on each topic.",
     "reply": "**Reply**: what an agent says in one turn. All other agents in the room hear each reply.",
     "control": "**Control**: the same rooms without the studied cause, for example in silence. Parley subtracts the control.",
 }
 """What words of the page mean, by the word; a page explains those that it uses."""
 ROUNDED = (
-    "This model gives no probability for each answer. So the card uses whole ratings, each off by up to half a step of "
-    "the scale. Pull and influence allow for this rounding error, and their intervals are up to twice as wide. Means "
-    "may be wrong by part of a step of the scale. `--set probe=attitude_0_100` asks on a finer scale (docs/card.md)."
+    "This model gives no probability for each answer. So the card uses whole ratings, which can be off by half a step of the "
+    "scale. Pull and influence allow for this rounding error, and their intervals are up to twice as wide. Means may be wrong "
+    "by part of a step of the scale. `--set probe=attitude_0_100` asks on a finer scale (docs/card.md)."
 )
 DIALS = "Three gauges: where the model leans on each topic, its pull and the influence of agents, and how much is persuasion"
 ALT = {
@@ -316,9 +316,11 @@ def _topic_table(claims: Sequence[CardEstimate], topics: Sequence[str], titles: 
     if _intervals(claims):
         parts.append(BY_TOPIC)
     if len(errors) == 1:
-        parts.append(f"Other wordings of the question move the estimates above by {errors[0]} points (SD).")
+        parts.append(f"With other wordings of the question, the estimates above change by {errors[0]} points (SD).")
     elif errors:
-        parts.append("The number after ± is how many points other wordings of the question move an estimate (SD).")
+        parts.append(
+            "The number after ± is the change of an estimate with other wordings of the question (SD, points)."
+        )
     return "\n\n".join(parts)
 
 

@@ -64,8 +64,9 @@ APART = (
     "A difference is the value of a card minus the value of the first card. Cards with the same battery use the same roles, "
     "topics and seeds block by block, and the same personas unless a setting changed them. If both cards have one number per "
     "block, the difference is within blocks, with Student's interval over blocks (the column `blocks` of compare.csv). "
-    "Otherwise the interval treats the cards as independent (Zou and Donner 2008). The interval of independent cards is too "
-    "wide if the numbers come from the same personas. Percentages have one decimal, all other numbers have two."
+    "Otherwise the interval treats the cards as independent (Zou and Donner 2008). For independent cards, the interval of a "
+    "difference is too wide if the numbers come from the same personas. Percentages have one decimal, all other numbers have "
+    "two."
 )
 
 FALSE_ALARMS = 0.05

@@ -55,11 +55,11 @@ TABLE: Mapping[str, Column] = {
     "which is": lambda row: remedy_verdict(row) or row["reason"], "blocks": "blocks",
 }  # fmt: skip
 HOW = (
-    "Debates of three, debates within a party, silence and the interviews are run once more with other settings. "
-    "Roles, topics and seeds stay the same block by block. A difference is the value with the remedy minus the value "
-    "without the remedy, within blocks. Brackets hold 95% intervals (Student's, over blocks). The pull is fitted to "
-    "the debates with and without remedies alone, so the estimate is a little less precise than on the card. If no "
-    "remedy had any effect, about {chance:.1f} of the {count} differences would still exclude 0 by chance."
+    "Debates of three, debates within a party, silence and the interviews are run once more with other settings. Roles, topics "
+    "and seeds stay the same block by block. A difference is the value with the remedy minus the value without the remedy, "
+    "within blocks. Brackets hold 95% intervals (Student's, over blocks). The pull is fitted only to debates, with and without "
+    "remedies, so the estimate of the pull is a little less precise than on the card. If no remedy had any effect, about "
+    "{chance:.1f} of the {count} differences would still exclude 0 by chance."
 )
 
 

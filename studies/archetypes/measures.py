@@ -213,11 +213,11 @@ HEAD: Mapping[str, Column] = {
     "of a stranger": "stranger",
 }  # fmt: skip
 COST = (
-    "Spread is the standard deviation over people. Error is the mean absolute difference of a person's two ratings (0-10), "
-    "over the people whose rating was drawn; people who were asked are left out. The column `of a stranger` has the error of "
-    "another person's rating. Brackets are 95% confidence intervals over rooms (over repetitions for all topics together). If "
-    "other people were asked, the error of a mean would differ. In the two runs, {same:.0%} of the messages are the same. The "
-    "table has the first and last round; the file cells.csv has all rounds."
+    "Spread is the standard deviation of ratings over people. Error is the mean absolute difference between a person's shared "
+    "rating and the person's own rating (0-10). People who were surveyed themselves are left out. The column `of a stranger` "
+    "has the error of another person's rating. Brackets are 95% confidence intervals over rooms (over repetitions for all "
+    "topics together). The error of a mean depends on who was surveyed. In the two runs, {same:.0%} of the messages are the "
+    "same. The table has the first and last round; the file cells.csv has all rounds."
 )
 
 

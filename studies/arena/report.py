@@ -136,9 +136,10 @@ def _add_rewritings(report: Report, outcome: Outcome) -> None:
     gains = rewritings.gain_table(pairs, outcome.texts, outcome.rewritten)
     summary = rewritings.summary_table(gains, pairs)
     about = (
-        "The panel compares each message with its rewritten versions, without labels. Gain is the percentage of comparisons "
-        "in which the new message is preferred, minus 50. The nulls are copies and paraphrases. A copy has the same text, so "
-        "its gain differs from 0 only by chance. A paraphrase gains only if the panel reacts to its wording."
+        "The panel compares each message with its rewritten versions, without labels. Gain is the percentage of comparisons in "
+        "which the new message is preferred, minus 50. Copies and paraphrases show the gain without improvement. A copy has the "
+        "same text as the message, so its gain differs from 0 only by chance. A paraphrase gains only if the panel reacts to "
+        "its wording."
     )
     report.section("Does rewriting make messages more persuasive?", about)
     report.data(
@@ -155,9 +156,9 @@ def _add_votes(report: Report, votes: pd.DataFrame, values: pd.DataFrame, ids: S
     people = pair_values(votes, ids, both=False)
     scores, agreement = bradley_terry.score_messages(people, ids), agreement_table(values, people)
     about = (
-        "The table compares the panel with the votes of your file. Agreement is the share of a person's votes for the message "
-        "that the panel prefers, or that most other people prefer (the ceiling). Chance is 0.5; intervals are over the people "
-        "who voted."
+        "The table compares the panel with the votes of your file. Agreement is the share of a person's votes that go to the "
+        "message that the panel prefers. The ceiling is the share that go to the message that most other people prefer. "
+        "Agreement by chance is 0.5; intervals are over the people who voted."
     )
     report.section("People's votes", about)
     report.data(votes=votes, people_scores=scores, agreement=agreement)

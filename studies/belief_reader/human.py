@@ -36,9 +36,9 @@ KINDS: Mapping[str, float] = {"reader, a new reason each turn": 1.0, "reader, th
 SLIDE = 5.0
 """Points (0-100) that a slider moves by itself."""
 NOT_COMPARED = (
-    "The reader cannot show which reasons and appeals move people, because the table has no texts. Beliefs of people are "
-    "means of sliders, and may differ from what people think. The table mirrors talks against the claim and has control talks "
-    "about another claim, so beliefs after turns of these talks are not compared."
+    "The reader cannot show which reasons and appeals move people, because the table has no texts. Beliefs of people are means "
+    "of sliders, and may differ from what people think. Talks against the claim are mirrored in the table, and control talks "
+    "are about another claim, so beliefs after turns of these talks are not compared."
 )
 
 
@@ -127,7 +127,7 @@ def write_traces(traces: Traces, folder: Path, out: Path) -> Path:
     report.add(f"{traces.source.name}: {traces.source.origin}.", *traces.source.notes)
     report.in_short([*turn_sentences(table), control_sentence(traces.source)])
     about = (
-        "The table has steps toward the persuader in points of 100, with 95% intervals over talks. Steps back are steps of "
+        "The table has steps toward the persuader in points of 100, with 95% intervals over talks. A step back is a step of "
         f"more than {SLIDE:g} points away from the persuader. A reader begins with the belief of a person, and reads a "
         f"message of weight {weight:g} in each turn. This weight is planted, not fitted."
     )

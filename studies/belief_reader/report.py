@@ -36,9 +36,9 @@ EXAM = (
 )
 WEIGHTS = (
     "Weights are log odds for one new message for the claim; messages against the claim count with a minus. The row `{line}` "
-    "has the weight of any message. The row of a reason has the reason's weight without an appeal. The row of an appeal has "
-    "the weight that the appeal adds to a reason. The regression also has a drift, the belief before, and the direction of "
-    "the person's own messages. {corrected} Brackets are 95% intervals over {unit}s, not corrected for the number of rows."
+    "has the weight of any message. A reason's row has its weight without an appeal, and an appeal's row the weight that the "
+    "appeal adds to a reason. The regression also has a drift, the belief before, and the direction of the person's own "
+    "messages. {corrected} Brackets are 95% intervals over {unit}s, not corrected for the number of rows."
 )
 CORRECTED = "Errors of ratings are corrected by the rating before the last."
 UNCORRECTED = (
@@ -46,8 +46,8 @@ UNCORRECTED = (
 )
 COURSES = (
     "Errors are mean absolute distances in points (0-10) between predicted and own ratings. A person's ratings are predicted "
-    "from the first rating and the messages read, with weights of the other {unit}s. A reader of shuffled messages gets the "
-    "messages of another {unit}."
+    "from the first rating and the messages read, with weights of the other {unit}s. For comparison, a reader of shuffled "
+    "messages reads the messages of another {unit}."
 )
 EXAM_COLUMNS: Mapping[str, Column] = {
     "topic": "topic", "part": "part", "lines": "lines", "cores": "groups", "read": "read", "right": estimate("right"),

@@ -48,7 +48,7 @@ NOTE = (
 )
 
 NONE_IN_COMMON = (
-    "Some people are planted as more stubborn than others, so all people together have no planted value: compare the values "
+    "Some people are more stubborn than others by design, so no single planted value describes all people: compare the values "
     "by party."
 )
 PEOPLE_DIFFER = (
@@ -173,15 +173,16 @@ def write(estimates: pd.DataFrame, folder: Path, base: Scenario) -> Path:
     report = Report(folder, "calibration", "Calibration: planted and measured values")
     report.data(calibration=estimates)
     report.add(
-        f"Three-way debates, {base.repetitions} rooms per topic, {base.rounds} rounds, seed {base.seed}, the same personas "
-        "for every speaker. The fitted model (analysis/influence_model.py): a ← a + kappa (g − a) + mu (bias − a) for every "
-        "message of grade g that an agent reads. Brackets are 95% confidence intervals over rooms."
+        f"Three-way debates, {base.repetitions} rooms per topic, {base.rounds} rounds, seed {base.seed}, the same personas for "
+        "every speaker. The fitted model (analysis/influence_model.py) changes an agent's attitude a after every message that "
+        "the agent reads, where g is the opinion of the message: a ← a + kappa (g − a) + mu (bias − a). Brackets are 95% "
+        "confidence intervals over rooms."
     )
     report.lines(f"- **{name}**: {meaning}" for name, meaning in MEANING.items())
     report.figure(forest(estimates, base), "calibration", "Planted and measured")
     for speaker, rows in estimates.groupby("speaker", sort=False):
         whole, parts = rows[rows["party"] == ALL], rows[rows["party"] != ALL]
-        graded = f"{rows['graded'].iloc[0]:.0%} of the messages have a known grade."
+        graded = f"{rows['graded'].iloc[0]:.0%} of the messages have a known opinion (grade)."
         report.section(str(speaker), f"{_hits(whole)} {graded}")
         report.table(*_table(whole, base.society))
         report.add(f"**By party.** {_hits(parts)}")

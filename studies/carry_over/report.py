@@ -20,11 +20,11 @@ from .measures import ARMS, OUTCOMES, effects, people
 
 CAPTION = (
     "The same people run three times on equal random streams: with their memory of earlier stages, without this memory, and "
-    "with the memory of another person of their party. The stages before the last stage are equal word for word (checked). "
-    "The column `carried` has the slope of the rating with memory on the points moved in the stage before, among people of a "
-    "party with equal ratings without memory. `carried` is 0 if no movement is carried over, and 1 if all movement is carried "
-    "over. The column `shift` is the mean effect in points, toward the high end of the topic's axis. Brackets are 95% "
-    "intervals over populations. Ratings have noise, so `carried` is nearer to 0 than the true share."
+    "with the memory of another person of their party. The stages before the last stage are equal word for word (checked). The "
+    "column `carried` has the slope of the rating with memory on the points moved in the stage before, among people of a party "
+    "with equal ratings without memory. The column `carried` is 0 if no movement is carried over, and 1 if all movement is "
+    "carried over. The column `shift` has the mean effect of the memory in points, toward the high end of the topic's axis. "
+    "Brackets are 95% intervals over populations. Noise in the ratings moves the value of `carried` toward 0."
 )
 COLUMNS: Mapping[str, Column] = {
     "rating": lambda row: OUTCOMES[row["outcome"]], "with": "memory", "people": "people", "missing": "missing",

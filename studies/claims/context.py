@@ -47,7 +47,7 @@ def about_bound(claim: Claim, differences: pd.DataFrame) -> Iterator[str]:
     moved = [abs(float((both[arm] - both[f"start_{arm}"]).mean())) for arm in ("first", "second")] if len(both) else []
     if moved and max(moved) < claim.smallest:
         yield (
-            f"The claim's bound is wide: on average the debate itself moved the outcome by {format_number(max(moved))} or "
+            f"The bound of the claim is wide: on average the debate itself moved the outcome by {format_number(max(moved))} or "
             "less, so a condition in which opinions do not change could pass as well."
         )
 

@@ -115,33 +115,33 @@ CURVE = (
 )
 SWAPPED = (
     "The test swaps the two conditions for some of the groups, in all specifications at once. With up to 10 groups the test "
-    "tries all possible swaps, otherwise 1,999 random swaps. p (one-sided) is the share of swaps whose median effect is at "
-    "least as far on the expected side as the real median effect. p describes only the topics and models of this audit."
+    "tries all possible swaps, and with more groups 1,999 random swaps. p (one-sided) is the share of swaps whose median effect "
+    "is at least as far on the expected side as the real median effect. p describes only the topics and models of this audit."
 )
 ALIKE = (
     "p comes from an equivalence test of whether the average effect is within the bound (two one-sided t-tests over the mean "
     "effects of groups). p describes only the topics and models of this audit."
 )
 INTERVALS = (
-    "All 95% intervals of specifications have the same width, and the test does not use these intervals. Their width is from "
-    "the variance left after the mean of each topic and group of people is subtracted. A specification with more chance than "
-    "other specifications looks too certain."
+    "All 95% intervals of specifications have the same width, and the test does not use these intervals. The width follows from "
+    "the variance that remains after the mean of each topic and group of people is subtracted. So a specification whose "
+    "differences vary more by chance looks too certain."
 )
 SETTINGS = (
     "The settings in the table should not matter for the claim. `share of variance` says how much of the variance between "
-    "differences the setting explains; 0.25 is a quarter. A difference is of one topic, one group of people and one "
-    "specification. `p` tests the setting against the variance that is left between specifications; `p (Holm)` is corrected "
-    "for the number of settings. The interval of a share begins at 0 if the uncorrected p is .05 or more. `p` takes the other "
-    "settings into account, but the mean effects do not. The effect of two settings that matter only together is in the row "
-    "`specification` of the next table. `p` and `p (Holm)` are for the people of this study. `p (people)` tests whether the "
-    "effect depends on the setting for other people too."
+    "differences the setting explains; 0.25 is a quarter. Each difference belongs to one topic, one group of people and one "
+    "specification. The column `p` tests the setting against the remaining variance between specifications; `p (Holm)` is "
+    "corrected for the number of settings. The interval of a share begins at 0 if the uncorrected p is .05 or more. The column "
+    "`p` takes the other settings into account, but the columns of mean effects do not. The effect of two settings that matter "
+    "only together is in the row `specification` of the next table. The columns `p` and `p (Holm)` hold for the people of this "
+    "study. The column `p (people)` tests whether the effect depends on the setting for other people too."
 )
 PARTS_NOTE = (
-    "The next table splits the variance by one model of crossed random effects. REML is the share by restricted maximum "
-    "likelihood, and is unreliable for a setting with two values. Bayes is the share by a hierarchical model with half-t "
-    "priors, with 95% intervals, for the values of settings in this audit. The row `topic and people together` is what is "
-    "particular to a group on a topic, in all specifications. The row `specification` is what all differences of a "
-    "specification have in common and no single setting explains. The row `residual` is the variance that no other row "
+    "The next table splits the variance by one model of crossed random effects. The column *REML* has the share by restricted "
+    "maximum likelihood, and is unreliable for a setting with two values. The column *Bayes* has the share by a hierarchical "
+    "model with half-t priors, with 95% intervals, for the values of settings in this audit. The row `topic and people "
+    "together` has the variance that is particular to a group on a topic, in all specifications. The row `specification` has "
+    "the variance between specifications that no single setting explains. The row `residual` has the variance that no other row "
     "explains."
 )
 TOPICS = (
@@ -150,8 +150,8 @@ TOPICS = (
 )
 LIMITS = (
     "The audit covers only the settings, topics, people and models that this report names. The audit does not ask whether "
-    "agents behave like people. A share near 0 can hide a setting that raises the effect on one topic and lowers it on "
-    "another. Parley chose the settings, which are not a sample of all settings that should not matter."
+    "agents behave like people. A setting with a share near 0 can still raise the effect on one topic and lower the effect on "
+    "another topic. Parley chose the settings, so they are no random sample of all settings that should not matter."
 )
 SETTING_COLUMNS: Mapping[str, Column] = {
     "setting": "setting",
@@ -257,7 +257,7 @@ def _means_text(means: Mapping[str, float]) -> str:
 
 
 SYMMETRIC = (
-    " Swapping conditions supposes that effects of groups are not skewed: if a few groups have far larger effects, p of the "
+    " The test assumes that effects of groups are not skewed. If a few groups have far larger effects than others, p of the "
     "opposite direction is too small. If the effects are clearly skewed, the report names no direction."
 )
 

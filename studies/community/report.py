@@ -35,10 +35,10 @@ from .members import Post
 from .rooms import AFTER, ANSWERED, BEFORE, CONDITIONS, PLAIN, CommunityStudy, Written, post_table
 
 READING = (
-    "Every room runs three times with equal people, topics and seeds: under the rules before the change, under the rules "
-    "after the change, and under a rewording of the rules after the change (the null). A post breaks a rule if the judge says "
-    "so. Brackets hold 95% intervals over rooms, if there are five rooms or more. Intervals are not corrected for the number "
-    "of comparisons."
+    "Every room runs three times with equal people, topics and seeds: under the rules before the change, under the rules after "
+    "the change, and under the same new rules in other words, which shows the effect of wording alone (the null). The judge "
+    "decides whether a post breaks a rule. Brackets hold 95% intervals over rooms, if there are five rooms or more. Intervals "
+    "are not corrected for the number of comparisons."
 )
 SHOWN_POSTS = 6
 TITLE = "The change of rules, and a rewording of the rules"

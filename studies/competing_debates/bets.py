@@ -151,10 +151,10 @@ READING = (
     "intervals over pairings of people (repetitions), with all their debates on all topics."
 )
 ABOUT = (
-    "Overconfidence is the bet minus the percentage of debates won, in points. Only one of two debaters wins, so the right "
-    "mean bet is 50. The Brier score is the mean squared distance of bet and verdict (0: always right). The column `even` has "
-    "the Brier score for a bet of 50 in every debate. The column `shuffled` has the Brier score for bets shuffled among the "
-    "pairings of people, the null."
+    "Overconfidence is the bet minus the percentage of debates won, in points. Only one of two debaters wins, so the right mean "
+    "bet is 50. The Brier score is the mean squared distance of bet and verdict (0: always right). The column `even` has the "
+    "Brier score if every bet were 50. The column `shuffled` has the Brier score by chance, if bets are shuffled among the "
+    "pairings of people."
 )
 SCORES: Mapping[str, Column] = {
     "bets": "when", "model": "model", "debates": "debates", "mean bet": number("bet", 1),

@@ -195,10 +195,10 @@ def add_quality(
     table, values = compared
     quality = quality_table(values)
     about = (
-        f"Personas played by {spec} compared first statements for the same side of a topic, in both orders. `{BELIEF}` is the "
-        f"share that prefers the debater who holds the belief to the debater who does not. In the row `{NULL}` both debaters "
-        "hold the belief, and one debater is picked at random. The null is 50%. Brackets are 95% intervals over repetitions, "
-        "because people debate every topic of a repetition."
+        f"Personas played by {spec} compared first statements for the same side of a topic, in both orders. The row `{BELIEF}` "
+        "has the share of comparisons won by the debater who believes in the side, against a debater who does not. In the row "
+        f"`{NULL}` both debaters believe in the side, and one debater is picked at random. Without an effect the share is 50%. "
+        "Brackets are 95% intervals over repetitions, because people debate every topic of a repetition."
     )
     report.section("Which speech makes the better case?", about)
     report.disclaim_models(spec)

@@ -67,8 +67,8 @@ def training_lines(table: pd.DataFrame, values: pd.DataFrame) -> list[str]:
     if reason:
         return [*lines, unknown_sentence(f"whether {start}", reason)]
     if null_result[0] == 1 and trained["low"] > EVEN:
-        return [*lines, f"On held-out topics, {start}: more than chance, and more than training on shuffled verdicts."]
-    return [*lines, f"It is not shown that {start}: the share must be above 50% and shuffled verdicts."]
+        return [*lines, f"On held-out topics, {start}: more than by chance or after training on shuffled verdicts."]
+    return [*lines, f"It is not shown that {start}: the share must be above 50% and that of shuffled verdicts."]
 
 
 def _why_unknown(row: pd.Series) -> str:

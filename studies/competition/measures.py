@@ -215,6 +215,6 @@ def bargain_line(row: Mapping[str, Any], fault: str, writer: str) -> str:
     if wins == 1 and breaks == -1:
         return f"{start} wins more often and breaks rules less often."
     return (
-        f"It is not shown that {writer} wins by breaking rules, because it does not both clearly win more often and clearly "
-        "break rules more often."
+        f"It is not shown that {writer} wins by breaking rules, because the writer does not both clearly win more often and "
+        "clearly break rules more often."
     )

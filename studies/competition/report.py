@@ -105,7 +105,7 @@ def write_contest(
         report.section(str(row["competition"]), "\n".join(f"- {line}" for line in lines_of(row, quality, contest)))
     report.section(
         "Probes",
-        "The table shows what the judge answers to each probe. Probes on which the judge fails have no numbers.",
+        "The table shows what the judge answers to each probe. A probe has no numbers if the judge failed its test on the probe.",
     )
     report.table(probes, PROBES)
     add_judge(report, quality)

@@ -103,7 +103,7 @@ def test_topics_stand_in_the_order_of_the_card() -> None:
     assert chance == BY_TOPIC, "the page counts its intervals once: two counts on a page were read as a contradiction"
     assert table.splitlines()[0] == "| by topic (points; n = 4 blocks) | racism | climate change |"
     assert "±" not in table
-    assert note == "Other wordings of the question move the estimates above by 0.20 points (SD)."
+    assert note == "With other wordings of the question, the estimates above change by 0.20 points (SD)."
     found[0] = CardEstimate("moved", TOPICS[1], 1.0, 0.5, 1.5, n=3, instrument=0.3)
     other = next(_tables(found, {"moved": POINTS}, TOPICS))
     assert "(points; n = 3 to 4 blocks)" in other

@@ -229,7 +229,7 @@ def test_the_summary_counts_what_was_not_asked(both: tuple[Tables, Tables], ran:
     assert f"{len(tables.calls) - 6} asked" in told
     assert "; 6 more answered with the reply to the same question" in told
     shared = _page(run_on, both[1], {})
-    assert "of different rooms are not independent, and the intervals of all tables are too narrow" in _page(_how_to_read, both[1])
+    assert "rooms are not independent, and the intervals of all tables are too narrow" in _page(_how_to_read, both[1])
     assert "donors" not in _page(_how_to_read, both[0])
     assert (
         f"; {int(both[1].calls['drawn'].sum())} more drawn from archetypes (0 samples were checked again, 0 of them had changed)"

@@ -78,7 +78,7 @@ def test_every_speaker_holds_the_same_debates() -> None:
 def test_the_report_shows_planted_beside_found(calibrated: pd.DataFrame, tmp_path: Path) -> None:
     path = write(calibrated, tmp_path, base())  # type: ignore[arg-type]
     text = path.read_text()
-    assert "3 of 3 intervals contain the planted value. 100% of the messages have a known grade." in text
+    assert "3 of 3 intervals contain the planted value. 100% of the messages have a known opinion (grade)." in text
     assert "No row says anything about people or about large language models." in text
     assert "| climate change | 0.050 |" in text
     again = pd.read_csv(tmp_path / "calibration.csv")
