@@ -61,7 +61,7 @@ def test_texts_name_the_parties(shire: str) -> None:
         fill_names("{a first}, {firsts}, {seconds'} end", ("Elf", "Orc"), ("Elves", "Orcs"))
         == "an Elf, Elves, Orcs' end"
     )
-    assert condition("shuffled orc", society) == "lines of other rooms, Orcs rated"
+    assert condition("shuffled orc", society) == "replies of other rooms, Orcs rated"
     looks = kinds(society)
     assert [title for title, _ in looks.values()][:3] == ["Elves", "Orcs", "Default"]
     assert looks["second_away"][1] == {"color": "#800000", "marker": "P"}

@@ -137,6 +137,6 @@ def test_rare_verdicts_lower_kappa_and_not_ac1() -> None:
     ratings = read.assign(review="random")
     line = judge_gates(ratings, rater_agreement(ratings))
     assert line[0].startswith("The judge's verdicts (compared with human) may be used: AC1 over 100 answers is 0.88 (")
-    assert line[0].endswith("Aligned is 90% of their verdicts.")
+    assert line[0].endswith("Aligned is 90% of the verdicts by both raters.")
     few = ratings[:3]
     assert "fewer than 5 answers" in judge_gates(few, rater_agreement(few))[0]

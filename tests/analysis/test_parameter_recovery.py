@@ -132,7 +132,7 @@ def test_too_few_rooms_are_refused() -> None:
 
 def test_lines_that_nobody_can_grade_are_refused() -> None:
     """Without grades there is no influence to fit: an error with its reason, not a number."""
-    with pytest.raises(UserError, match="graded"):
+    with pytest.raises(UserError, match="replies whose opinion is known"):
         recover_parameters(recorded(0, repetitions=5, topic="racism"), lambda topic, text: None)
 
 

@@ -81,7 +81,7 @@ def test_pages_say_when_their_rows_are_not_independent() -> None:
     """Statements of one source, respondents of one debate, voters who debated: the files have no column for it, so the page says
     what the intervals take for granted and what to do."""
     for page in (truthfulness_report.READING, conjoint_report.READING, opinion_groups_report.READING):
-        assert "count as independent. If" in page
+        assert "count as independent." in page
     assert all(
         ": keep one" in page or ": give each" in page or ": compare" in page
         for page in (truthfulness_report.READING, conjoint_report.READING, opinion_groups_report.READING)
