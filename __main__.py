@@ -80,27 +80,32 @@ def run_parser() -> Parser:
         "--version", action="version", version=f"Parley {__version__}", help="print the version, and stop"
     )
     page = parser.add_argument_group("page")
-    about = "open the page in the browser: the start page, the run or study RUN of the folder runs/, or the form of a --scenario (docs/app.md)"
+    about = (
+        "open Parley's page in the browser (docs/app.md). With RUN, the page shows this run or study of "
+        "the folder runs/. With --scenario, the page shows the form of the scenario"
+    )
     add_option(page, "--ui RUN", about, nargs="?", const=START)
     add_option(
         page,
         "--host ADDRESS",
-        "with --ui, or with people in the page: network address at which the page is served (default: 127.0.0.1, which only this machine can open)",
+        "with --ui, or if people take part in the page: network address at which the page is served "
+        "(default: 127.0.0.1, which only this machine can open)",
     )
     add_option(
         page,
         "--port N",
-        "with --ui, or with people in the page: port of the page (default: the first free port from 8765 on)",
+        "with --ui, or if people take part in the page: port of the page (default: the first free port from 8765 on)",
         port_number,
     )
     add_option(
         page,
         "--public-name NAME",
-        "with --ui, or with people in the page: another name under which browsers open the page, such as study.example.org; repeatable",
+        "with --ui, or if people take part in the page: another name under which browsers open the page, "
+        "such as study.example.org; repeatable",
         action="append",
         default=None,
     )
-    about = "with --ui: let the page open the files in this folder, such as models and societies; repeatable"
+    about = "with --ui: let the page also open the files in this folder, such as models and societies; repeatable"
     add_option(page, "--allow-files FOLDER", about, Path, action="append", default=None)
     return parser
 

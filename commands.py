@@ -84,7 +84,7 @@ STUDIES: Mapping[str, Mapping[str, Place]] = {
     MOVED: {
         "intervene": Place("analysis.commands.branch", "intervene", "run the same debates with and without an intervention"),
         "fine-tuned": Place("training.commands.tuning", "fine_tuned", "run the same debates before and after fine-tuning"),
-        "sweep-lora": Place("training.commands.export", "sweep_lora", "compare methods of fine-tuning, and what they cost"),
+        "sweep-lora": Place("training.commands.export", "sweep_lora", "compare the effect and the cost of methods of fine-tuning"),
         "surrogate": Place("analysis.commands.population", "surrogate", "fit an opinion-dynamics model to a recorded run"),
     },
     TRUE: {
@@ -106,7 +106,7 @@ FORMS: Mapping[str, Place] = {
     "adapter": Place("training.commands.export", "export_adapter", "merge an adapter into its model, for vLLM, Ollama or llama.cpp"),
     "bundle": Place("analysis.commands.exchange", "export_bundle", "write runs as one sealed file with prompts and raw replies"),
     "eval": Place("analysis.commands.exchange", "export_eval", "write a run as an .eval file for the viewer of Inspect"),
-    "own-lines": Place("analysis.commands.human", "export_own_lines", "write what a person in a run wrote and rated as a file"),
+    "own-lines": Place("analysis.commands.human", "export_own_lines", "write a file with everything that one person in a run wrote and rated"),
 }  # fmt: skip
 HINTS: Mapping[str, str] = {
     "run.py --list": "list scenario scenarios debates topics ls presets gallery",

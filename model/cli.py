@@ -29,7 +29,7 @@ MODELS = """
 pocket: the small model that comes with Parley
 oracle: the rule-based speaker, whose bias is known
 openai:MODEL: any OpenAI-compatible server
-smollm2: SmolLM2 on this machine; run.py models get smollm2 fetches it
+smollm2: the model SmolLM2 on this machine; run.py models get smollm2 downloads the model
 gguf:FILE: a GGUF file on this machine, through llama.cpp
 hf:PATH_OR_ID: a model on this machine, through transformers
 replay:RUN: the replies of an earlier run
@@ -39,9 +39,10 @@ TRAINABLE = """
 pocket: the small model that comes with Parley
 hf:PATH_OR_ID: a local model, through transformers"""
 PARTY = (
-    "\nPARTY=SPEC: the model of one party (first and second are the two debaters of the society), or of one seat "
-    "('first 2=SPEC'); give --llm once for each model"
+    "\nPARTY=SPEC: the model of one party; first and second are the two debating parties of the society"
+    "\n'first 2=SPEC': the model of one agent, here the second agent of the first party"
     "\n30%%=SPEC: the model of 30%% of the other agents, drawn by the seed"
+    "\nGive --llm once for each model"
 )
 
 _TRUST = (
@@ -50,7 +51,7 @@ _TRUST = (
 )
 
 NO_QUALIFY = (
-    "skip the check whether a new model can play people (docs/models.md); reports then say that the answer is unknown"
+    "skip the check whether a new model can play people (docs/models.md); reports then call this ability unknown"
 )
 
 
@@ -259,8 +260,8 @@ def scenario(default: str = "") -> Parent:
     about = "a scenario's name (run.py --list shows all), or the path of a .toml preset"
     add_option(group, "--scenario NAME", about, default=default or None)
     about = (
-        "an intervention before a round; it replaces the interventions of the preset (repeatable; docs/interventions.md). "
-        "Example: \"message round=3 to=second by=Ann text='...'\""
+        "an intervention before a round, in place of the preset's interventions (repeatable; "
+        "docs/interventions.md). Example: \"message round=3 to=second by=Ann text='...'\""
     )
     add_option(group, '--intervene "KIND KEY=VALUE ..."', about, action="append")
     return parent
@@ -268,7 +269,10 @@ def scenario(default: str = "") -> Parent:
 
 def society() -> Parent:
     """The option that chooses a society."""
-    about = "the society whose people, topics and language are used: us (default), uk, germany, neutral, or the path of your own"
+    about = (
+        "the society whose people, topics and language are used: us (default), uk, germany, neutral, or "
+        "the folder of your own society"
+    )
     return _parent("debate", "--society NAME", f"{about} (docs/societies.md)")
 
 
@@ -280,7 +284,7 @@ def topic(usual: str = THEIRS, **more: Any) -> Parent:
 
 def repetitions(usual: str = THEIRS) -> Parent:
     """The option for the number of repetitions."""
-    about = "number of debates per topic and group; each debate has other agents"
+    about = "number of debates per topic and group; each debate has different agents"
     return _parent("debate", "--repetitions N", about + _default_note(usual), natural)
 
 
@@ -373,11 +377,14 @@ def budget() -> Parent:
         group, "--max-cost X", "stop at about this cost in US dollars, and keep the results (default: no limit)", amount
     )
     about = (
-        "US dollars per million prompt tokens (IN) and reply tokens (OUT), such as 0.15,0.6; a third and fourth number are the "
-        "price of cached prompt tokens, and the share of all prices in a batch, such as 0.5 (default: from llm/prices.toml)"
+        "US dollars per million prompt tokens (IN) and reply tokens (OUT), such as 0.15,0.6. Optional "
+        "third number: the price of cached prompt tokens. Optional fourth number: the fraction of all "
+        "prices that a batch costs, such as 0.5 (default: from llm/prices.toml)"
     )
     add_option(group, "--price IN,OUT", about, price)
-    add_option(group, "--prices FILE", "a file with the prices of several models, in the form of llm/prices.toml", Path)
+    add_option(
+        group, "--prices FILE", "a file with the prices of several models, in the format of llm/prices.toml", Path
+    )
     about = "continue even if almost no reply is readable (default: stop after the first survey, round or 20 replies)"
     add_option(group, "--keep-going", about, action="store_true")
     return parent

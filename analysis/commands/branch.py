@@ -25,8 +25,9 @@ def branch_parser() -> Parser:
     """Return the options of `run.py branch`."""
     parser = Parser(
         "branch",
-        "Run a branch: a new run that shares the earlier rounds of a run, and goes on with other settings. The earlier rounds "
-        "come from the journal of the run, and no model is asked again about them (docs/interventions.md).",
+        "Run a branch: a new run that keeps the earlier rounds of a run, and continues with other "
+        "settings. The earlier rounds are read from the journal of the run, without calling a model "
+        "(docs/interventions.md).",
         'branch runs/a --round 3 --set temperature=0.2\nbranch runs/a --round 3 --intervene "message by=Ann '
         "text='Think of the cost.'\"\nbranch runs/a --round 3 --llm second=oracle --dry-run\nbranch runs/a --tree",
         cli.rounds("the rounds of the run"),
@@ -40,19 +41,17 @@ def branch_parser() -> Parser:
             "print what changes, and the calls, tokens and cost of the branch, and stop without calling a model"
         ),
     )
-    add_option(
-        parser, "RUN", "the folder of a run, which may be unfinished or a branch itself", path_options.recorded_run
-    )
+    add_option(parser, "RUN", "the folder of a run; the run may be unfinished, or a branch", path_options.recorded_run)
     add_option(parser, "--round N", "the first round that may differ from RUN", positive)
     tree = (
-        "draw the tree of branches to which the run belongs, as text, and stop. Parley looks for branches in the folders that "
-        "hold a run of the tree; name runs that lie in other folders"
+        "print the tree of branches to which the run belongs, and stop. To include branches in other "
+        "folders, name a run of each folder"
     )
     add_option(parser, "--tree [RUN ...]", tree, Path, nargs="*")
     about = (
         "an intervention from this round on, in addition to the interventions of the run (repeatable; "
-        'docs/interventions.md). An empty "" cancels what the run has planned from this round on. Example: '
-        "\"message by=Ann text='...'\""
+        'docs/interventions.md). The value "" cancels the interventions that the run has planned from '
+        "this round on. Example: \"message by=Ann text='...'\""
     )
     add_option(parser, '--intervene "KIND KEY=VALUE ..."', about, default=[], action="append")
     return parser
@@ -129,7 +128,7 @@ def intervene_parser() -> Parser:
         "study intervene --scenario two_way --llm oracle --intervene \"shock round=2 text='Prices double.'\"",
         cli.scenario("intervention"),
         *cli.debating("runs/intervene-<time>"),
-        cli.dry_run("print the planned branches, calls, tokens and cost, and stop: no branch is run"),
+        cli.dry_run("print the planned branches, calls, tokens and cost, and stop without running a branch"),
     )
     about = (
         "also run a placebo branch, in which each intervention's message is replaced by a message without content "

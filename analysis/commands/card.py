@@ -66,8 +66,9 @@ def audit_parser() -> Parser:
     about = "the model that judges answers and statements (default: oracle for Parley's own speakers, otherwise none)"
     add_option(parser, "--judge SPEC", about)
     about = (
-        "repeat the measurement with each of these remedies: names from analysis/card/remedies.toml, or a FILE.toml "
-        "(default: none; --remedies without a name: all)"
+        "repeat the measurement with each remedy named, a way to reduce the bias: a name from "
+        "analysis/card/remedies.toml, or a FILE.toml (default: none). --remedies without a name tries "
+        "all remedies"
     )
     add_option(parser, "--remedies NAME[,NAME]", about, default="", nargs="?", const="all")
     add_option(parser, "--tuned DIR", "add fine-tuned adapters as a remedy: a folder written by run.py train")
@@ -80,11 +81,16 @@ def audit_parser() -> Parser:
     )
     add_option(parser, "--batches N", f"maximum number of batches (default: 1; with --tight {MOST})", natural)
     about = (
-        "add batches until each 95%% interval is at most plus or minus X of the scale, such as 0.02 (0.2 of 10 points)"
+        "add batches until each 95%% confidence interval extends at most X of the scale to each side; "
+        "for example, 0.02 is 0.2 of 10 points"
     )
     add_option(parser, "--tight X", about, amount)
     add_option(
-        parser, "--spread X", "for --dry-run: assumed standard deviation between groups, in rating points", amount, 0.5
+        parser,
+        "--spread X",
+        "with --dry-run: assumed standard deviation of ratings between groups, in points",
+        amount,
+        0.5,
     )
     add_option(parser, "--no-qualify", cli.NO_QUALIFY, action="store_true")
     add_option(

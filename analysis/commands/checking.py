@@ -18,19 +18,27 @@ def check_parser() -> Parser:
     """Return the options of `run.py check`."""
     parser = Parser(
         "check",
-        "List what is wrong with a society, a party, a topic, a set of personas (docs/societies.md) or the wording of a paper "
-        "(studies/structured/README.md). Or check results: a card, a table or a run against the published schema; a bundle "
-        "against its hashes, with tables and figures made again from the record (docs/files.md). No model is called.",
+        "List what is wrong with a society, a party, a topic, a set of personas (docs/societies.md) or "
+        "the wording of a paper (studies/structured/README.md). The command also checks results: a card, "
+        "a table or a run is compared with the published schema. The files of a bundle are compared with "
+        "their hashes, and the bundle's tables and figures are made again from the record "
+        "(docs/files.md). No model is called.",
         "check germany\ncheck a.zip\ncheck runs/a",
     )
     add_option(
         parser,
         "PATH",
-        "the name or folder of a society, the .toml file of a party or a topic, the folder of personas or a wording; or a bundle "
-        "(.zip), a card.json, a table (.csv or .parquet), the folder of a run",
+        "what to check\n"
+        "a society: its name or folder\n"
+        "a party or a topic: its .toml file\n"
+        "a set of personas or a wording: its folder\n"
+        "results: a bundle (.zip), a card.json, a table (.csv or .parquet), or the folder of a run",
     )
     add_option(
-        parser, "--seal HEX", "the seal that the author of a bundle published; another bundle is refused", default=""
+        parser,
+        "--seal HEX",
+        "the seal that the author of a bundle published; a bundle with another seal is refused",
+        default="",
     )
     return parser
 

@@ -26,20 +26,25 @@ def cluster_script_parser() -> Parser:
     """Return the options of `run.py cluster-script`."""
     parser = Parser(
         "cluster-script",
-        "Write a job file for a cluster with Slurm that runs a command of Parley: a sweep as an array of jobs, or any command of "
-        "debates on a Ray cluster of several machines. Behind -- comes the command, with --out and a folder that all machines "
-        "share (docs/sweeps.md).",
+        "Write a job file with which a Slurm cluster runs a command of Parley. A sweep runs as an array "
+        "of jobs. Any command that runs debates can use a Ray cluster of several machines. Write the "
+        "command after --, with an --out folder that all machines share (docs/sweeps.md).",
         "cluster-script job.sh --jobs 10 -- sweep --scenario two_way --llm oracle --vary rounds=2,5 --out runs/array\n"
         "cluster-script job.sh --kind cluster --jobs 4 --gpus 1 -- --scenario three_way --llm hf:MODEL --out runs/a",
     )
     add_option(parser, "FILE", "the job file to write", Path)
     add_option(
-        parser, "WORDS", "after --: the command of Parley, with --out, a folder that all machines share", nargs="*"
+        parser,
+        "WORDS",
+        "after --: the command of Parley; its --out must be a folder that all machines share",
+        nargs="*",
     )
     about = "array: each job runs a part of a sweep\ncluster: one job starts Ray on its machines, and runs the command there"
     add_option(parser, "--kind NAME", about, default=ARRAY, choices=(ARRAY, CLUSTER))
     add_option(parser, "--jobs N", "number of jobs of the array, or of machines of the cluster", positive, 4)
-    add_option(parser, "--cpus N", "processor cores of each job or machine, and workers on it", positive, 4)
+    add_option(
+        parser, "--cpus N", "processor cores of each job or machine; each core runs one worker process", positive, 4
+    )
     add_option(parser, "--gpus N", "GPUs of each job or machine", natural, 0)
     add_option(parser, "--memory N", "GB of memory of each job or machine", positive, 16)
     add_option(parser, "--time HH:MM:SS", "the longest time of a job", default="04:00:00")

@@ -48,13 +48,13 @@ def import_log_parser() -> Parser:
     """Return the options of `run.py study import-log`."""
     parser = Parser(
         "study import-log",
-        "Read a log of another framework as a run folder of Parley, and write its report: the sections for "
-        "which the log has data, and what the log lacks for the other sections (docs/files.md).",
+        "Convert a log of another framework to a run folder of Parley, and write a report. Where the log "
+        "lacks the data of a section, the report says which data are missing (docs/files.md).",
         "study import-log ratings.csv --format csv --map map.toml --out runs/read",
         cli.out("runs/log-<time>"),
     )
     add_option(parser, "FILE", "the log: a file, a folder, or several tables", Path, name="files", nargs="+")
-    about = "csv, edsl, inspect, oasis, socsim, or the path of a format of your own"
+    about = "the format of the log: csv, edsl, inspect, oasis, socsim, or the path of a format of your own"
     add_option(parser, "--format NAME", about, str, required=True)
     add_option(
         parser, "--map MAP.toml", "a file that says what each column means, and which scale the ratings have", Path

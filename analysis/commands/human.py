@@ -21,14 +21,14 @@ def human_parser() -> Parser:
     )
     add_option(parser, "RUN", "a run folder", path_options.recorded_run)
     about = (
-        "the folder with the human data (default: measure only the run); for a run on a platform also a table of real cascades "
-        "to compare posts with (.csv; docs/networks.md)"
+        "the folder with the human data (default: measure only the run). For a run on a platform, a .csv "
+        "table of real cascades of posts is also possible (docs/networks.md)"
     )
     add_option(parser, "--data FOLDER", about, Path)
     add_option(
         parser,
         "--verdicts FILE",
-        "verdicts.csv written by run.py study judge: also measure opinions in the posts (default: surveys only)",
+        "the file verdicts.csv of run.py study judge, to measure opinions in posts as well (default: surveys only)",
         Path,
     )
     return parser
@@ -55,13 +55,13 @@ def export_own_lines_parser() -> Parser:
     """Return the options of `run.py export own-lines`."""
     parser = Parser(
         "export own-lines",
-        "Write what a person in a seat of a run wrote, rated and agreed to, as a JSON file for this person. Lines of other "
-        "members are left out.",
+        "Write a JSON file with everything that one person in a run wrote, rated and agreed to. Messages "
+        "of other participants are left out.",
         'export own-lines runs/a --seat "labour 1" --out mine.json',
         out("own-lines.json", "FILE"),
     )
     add_option(parser, "RUN", "the folder of a run; it may be unfinished or still going on", path_options.recorded_run)
-    add_option(parser, "--seat NAME", "the seat of the person", required=True)
+    add_option(parser, "--seat NAME", 'the seat of the person, such as "labour 1"', required=True)
     return parser
 
 

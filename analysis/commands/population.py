@@ -47,10 +47,17 @@ def population_parser() -> Parser:
     add_option(parser, "--steps N", "number of steps to simulate", natural, default=20)
     about = "stop when no opinion moves more than SHIFT points in a step (default: run all steps)"
     add_option(parser, "--until SHIFT", about, amount)
-    about = "number of opinions of each agent; 2 or more for degroot, friedkin_johnsen, hegselmann_krause, deffuant, dissonance"
+    about = (
+        "number of opinions of each agent; more than 1 is possible with the models degroot, "
+        "friedkin_johnsen, hegselmann_krause, deffuant and dissonance"
+    )
     add_option(parser, "--dimensions N", about, positive, default=1)
     add_option(
-        parser, "--every K", "save the attitudes after every K-th step (default: 1, each step)", natural, default=1
+        parser,
+        "--every K",
+        "save the attitudes after every K-th step (default: 1, so after each step)",
+        natural,
+        default=1,
     )
     about = (
         "parties, with the mean and SD of their first attitudes, and their weight (default: the parties of a fitted "
@@ -65,7 +72,8 @@ def population_parser() -> Parser:
     add_option(parser, "--people FILE[,key=value]", about, default="")
     about = (
         "which agents an agent reads: homophilous (nearest opinions first), chronological or hot\n"
-        "option: length=5, the number of agents that an agent reads (default: all that it hears)"
+        "option: length=5, the number of agents that an agent reads (default: all neighbours of the "
+        "agent)"
     )
     add_option(parser, "--feed NAME[,key=value]", about, default="")
     about = "how links change between steps: nearer,probability=0.2,beyond=3,choices=10 (default: links do not change)"
@@ -228,8 +236,10 @@ def surrogate_parser() -> Parser:
     )
     add_option(parser, "RUN", "a run folder with a survey after each round", path_options.recorded_run)
     about = (
-        "what agents respond to\ngrades: the text they read, graded by the rule-based speaker (default if only oracle or pocket "
-        "speaks)\nattitudes: the attitude of the agent that spoke (default otherwise)"
+        "what agents respond to\n"
+        "grades: the text that agents read, graded by the rule-based speaker (default if only oracle or "
+        "pocket speaks)\n"
+        "attitudes: the attitude of the agent that spoke (default otherwise)"
     )
     add_option(parser, "--heard", about, default="", choices=("grades", "attitudes"))
     return parser

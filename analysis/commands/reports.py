@@ -52,22 +52,27 @@ def compare_parser() -> Parser:
     """Return the options of `run.py compare`."""
     parser = Parser(
         "compare",
-        "Compare runs, or bias cards, with the first one. The report has a sentence, a figure, differences with intervals, and "
-        "the settings that differ\n(docs/interventions.md, docs/card.md). For waves of a questionnaire, in the order given, it "
-        "shows what changed from wave to wave, and how far each steering sentence moves the answers (docs/personas.md).",
+        "Compare runs, or bias cards, with the first run or card. The report shows a figure, differences "
+        "with confidence intervals, and the settings that differ\n"
+        "(docs/interventions.md, docs/card.md). For waves of a questionnaire, given in order of time, "
+        "the report shows what changed from wave to wave, and how far each steering sentence moves the "
+        "answers (docs/personas.md).",
         "compare runs/a runs/b --within 0.5",
         cli.out("runs/compare-<time>"),
     )
     add_option(
         parser,
         "RUN",
-        "runs (folders or records), cards (folders or card.json), or waves (folders of study questionnaire wave, or .csv tables "
-        "with the columns question, value (0-10) and perhaps steering, model, date)",
+        "what to compare\n"
+        "runs: folders or records\n"
+        "cards: folders or card.json files\n"
+        "waves: folders of study questionnaire wave, or .csv tables with the columns question and value "
+        "(0 to 10); the columns steering, model and date are optional",
         Path,
         name="given",
         nargs="+",
     )
-    about = "runs: also test which parties moved equally, to within POINTS of the axis from 0 to 10"
+    about = "with runs: also test which parties moved equally far, to within POINTS on the scale from 0 to 10"
     add_option(parser, "--within POINTS", about, amount)
     return parser
 
@@ -102,8 +107,9 @@ def show_parser() -> Parser:
     """Return the options of `run.py show`."""
     parser = Parser(
         "show",
-        "Print every prompt that an agent of a run was sent, its replies, and the probabilities of its answers. Without --agent: "
-        "list the agents. The prompts are derived from the record and the journal of the run; no model is called.",
+        "Print every prompt that an agent of a run was sent, the agent's replies, and the probabilities "
+        "of the agent's answers. Without --agent, the command lists the agents. The prompts are derived "
+        "from the record and the journal of the run; no model is called.",
         "show runs/a\nshow runs/a --agent 1",
     )
     add_option(parser, "RUN", "the folder of a run; it may be unfinished or still going on", path_options.recorded_run)
@@ -161,7 +167,10 @@ def analyse_parser() -> Parser:
     add_option(parser, "FILE", "the CSV of scores", Path)
     about = "run: test differences between runs (default)\nucl: the procedure of the UCL study, which smooths scores"
     add_option(parser, "--mode", about, default="run", choices=("run", "ucl"))
-    about = "do not smooth the scores, because the file has smoothed ones (scores in thirds are recognised without this option)"
+    about = (
+        "do not smooth the scores, because the scores in the file are smoothed already (scores in thirds "
+        "are recognised without this option)"
+    )
     add_option(parser, "--smoothed", about, action="store_true")
     return parser
 

@@ -32,8 +32,8 @@ if TYPE_CHECKING:
 
 PLANNED = "print the planned conditions, rooms, calls, tokens and cost, and stop without running anything"
 EPISODES = (
-    ".jsonl files of episodes, run folders of deliberations, a folder of the public Habermas Machine data, or its two small "
-    ".json files (docs/deliberation.md)"
+    "recorded deliberations (docs/deliberation.md): .jsonl files of episodes, run folders, a folder "
+    "of the public Habermas Machine data, or the two small .json files of these data"
 )
 """What may be given where a command reads episodes."""
 Answers = TypeVar("Answers", covariant=True)

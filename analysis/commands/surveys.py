@@ -45,9 +45,12 @@ def questionnaire_parser() -> Parser:
         *cli.asking("runs/<kind>-<time>"),
     )
     about = (
-        "wave: ask the model without a persona on one date, with and without steering sentences; run.py compare compares waves\n"
-        "panel: ask personas repeatedly, with and without their earlier answers in the prompt: how stable are the answers?\n"
-        "orders: list the answers in three orders: how much do personas differ, and how much does one persona vary?"
+        "wave: ask the model without a persona on one date, with and without steering sentences; run.py "
+        "compare compares waves\n"
+        "panel: ask personas repeatedly, with and without their earlier answers in the prompt: how "
+        "stable are the answers?\n"
+        "orders: show the possible answers of a question in three orders: how much do personas differ, "
+        "and how much does one persona vary?"
     )
     add_option(parser, "KIND", about, choices=tuple(REPEATS))
     add_option(parser, "--probes NAMES", "names of the survey questions to ask on each topic", default="attitude")
@@ -59,7 +62,10 @@ def questionnaire_parser() -> Parser:
     about = "wave: steering sentences: parties (default: 'You are ...' for each), none, or a .csv (name, sentence, opposite)"
     add_option(parser, "--steering WHICH", about)
     add_option(parser, "--date DATE", "wave: date of the wave in the report (default: today)")
-    about = "panel: your own panel (.csv) with the columns person, wave, question, answer and perhaps party"
+    about = (
+        "panel: a .csv table of your own, with the columns person, wave, question and answer; the column "
+        "party is optional"
+    )
     add_option(parser, "--data FILE", about, Path)
     return parser
 
@@ -134,8 +140,12 @@ def validate_parser() -> Parser:
         cli.society(),
         *cli.asking("runs/validate-<time>", "the model to interview; give --llm again for another", "none"),
     )
-    add_option(parser, "--judge SPEC", "the model that judges the answers; it must not be one of those interviewed")
-    about = "names of the sets of personas to interview (default: simple and enhanced, of those that the society has)"
+    add_option(
+        parser, "--judge SPEC", "the model that judges the answers, which must differ from the interviewed models"
+    )
+    about = (
+        "names of the sets of personas to interview (default: the sets simple and enhanced, if the society has them)"
+    )
     add_option(parser, "--personas SET[,SET]", about, default="")
     about = "a review.csv that people have filled in; give the folder of the judge's verdicts with --out"
     add_option(parser, "--review FILE", about, Path)

@@ -55,7 +55,7 @@ def sweep_parser() -> Parser:
         EXAMPLES,
         cli.scenario(),
         *cli.debating("runs/sweep-<scenario>-<time>", divided=cells_of_workers()),
-        cli.dry_run("print the planned cells, calls, tokens and cost, and stop without running anything"),
+        cli.dry_run("print the planned runs, calls, tokens and cost, and stop without running anything"),
         cli.retry_failures(),
     )
     about = (
@@ -67,8 +67,9 @@ def sweep_parser() -> Parser:
         parser, "--seeds FIRST:END", "random seeds to run: 0:20 for 0 to 19, or a list such as 3,5,8 (default: 0:10)"
     )
     about = (
-        "run only this part of the cells, for an array of jobs that share --out: 3/10 is the third of ten parts. In the end "
-        "repeat the command without --part to write tables and report"
+        "run only one part of the sweep, for an array of jobs with the same --out; for example, 3/10 is "
+        "the third of ten parts. When all parts are finished, repeat the command without --part, which "
+        "writes the tables and the report"
     )
     add_option(parser, "--part PART/PARTS", about, default=WHOLE)
     return parser

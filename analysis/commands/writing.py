@@ -174,9 +174,9 @@ def questions_parser() -> Parser:
     """Return the options of `run.py study questions`."""
     parser = Parser(
         "study questions",
-        "Let a model write divisive questions with a statement for each, filtered and split for training "
-        "and test (docs/personas.md). The questions are in the language of the society. The examples in the "
-        "prompt are questions of that society.",
+        "Let a model write divisive questions, each with a statement (docs/personas.md). Parley drops "
+        "unsuitable questions, and splits the other questions into training and test. The questions are "
+        "in the language of the society.",
         "study questions --llm openai:gpt-4o-mini --count 20 --out mine.toml",
         cli.society(),
         *cli.asking("", "the model that writes", file="the new file, .toml"),
@@ -201,8 +201,9 @@ def case_parser() -> Parser:
     """Return the options of `run.py study case`."""
     parser = Parser(
         "study case",
-        "Let a model write the case that opens a structured debate, from arguments for and against. The result is a topic file. "
-        "Use it by its path, or put it into the folder topics of a society to use it by its name.",
+        "Let a model write the case that opens a structured debate, from arguments for and against. The "
+        "result is a topic file. Give the path of the file as --topic, or put the file into the folder "
+        "topics of a society and give its name.",
         "study case --topic abortion --for 'It is her body.' --against 'It is a life.' --out mine.toml",
         cli.society(),
         cli.topic("", required=True),
@@ -214,7 +215,8 @@ def case_parser() -> Parser:
         (
             "--refine",
             "refine",
-            "a change that the model makes to the case, such as 'shorter' (repeatable; made in this order)",
+            "a change that the model makes to the case, such as 'shorter' (repeatable; changes are made in "
+            "the order given)",
         ),
     ):
         add_option(parser, f"{name} TEXT", about, default=[], dest=dest, action="append")
@@ -239,9 +241,10 @@ def new_parser() -> Parser:
     """Return the options of `run.py new`."""
     parser = Parser(
         "new",
-        "Write the commented skeleton of a society, a party, a topic, a set of personas or a study. You can "
-        "run a new society (docs/societies.md) or a new study (docs/extending.md) at once, without a "
-        "change. Or cut the prompts of a paper out of your copy of its text (studies/structured/README.md).",
+        "Write the commented skeleton of a society, a party, a topic, a set of personas or a study. You "
+        "can run a new society (docs/societies.md) or a new study (docs/extending.md) at once, without a "
+        "change. The command also copies the prompts of a paper from your copy of the paper's text "
+        "(studies/structured/README.md).",
         'new society ./mycountry\nnew study ./mine\nnew topic cars.toml --topic "Should cities ban cars from their centres?"\n'
         "new wording ./published --from paper.txt",
     )
@@ -255,10 +258,13 @@ def new_parser() -> Parser:
     add_option(
         parser,
         "--topic TEXT",
-        "with KIND topic: a yes-or-no question, or a statement, about which the topic file asks",
+        "with KIND topic: the yes-or-no question or the statement that agents debate",
         default="",
     )
-    about = "with KIND wording: the text of your copy of the paper (UTF-8, as its HTML page or pdftotext shows it; repeatable)"
+    about = (
+        "with KIND wording: the text of the paper in a UTF-8 file, copied from the HTML page or made by "
+        "pdftotext (repeatable)"
+    )
     add_option(parser, "--from FILE", about, Path, default=[], dest="papers", action="append")
     return parser
 

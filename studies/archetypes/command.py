@@ -15,9 +15,9 @@ def parser() -> Parser:
     """Return the options of `run.py study archetypes`."""
     made = Parser(
         "study archetypes",
-        "Run debates twice: in one run every agent answers each survey, in the other run agents of one kind share answers. "
-        "The report says how many model calls are saved if agents share answers, and how far the ratings of the two runs "
-        "differ (studies/archetypes/README.md).",
+        "Run the same debates twice: once every agent answers each survey, and once agents of one kind "
+        "share an answer. The report says how many model calls sharing saves, and how far the ratings of "
+        "the two runs differ (studies/archetypes/README.md).",
         "study archetypes --llm oracle --size 10",
         cli.scenario("three_way"),
         *cli.debating("runs/archetypes-<time>"),

@@ -42,7 +42,7 @@ def message_parser(command: str, about: str, example: str, topic: str, readers: 
     add_option(
         parser, "--temperature X", "sampling temperature of the personas' answers (default: 1)", amount, default=1.0
     )
-    add_option(parser, "--words N", "most words of a message that is written", positive, default=60)
+    add_option(parser, "--words N", "maximum number of words of a message that the model writes", positive, default=60)
     return parser
 
 
@@ -101,7 +101,11 @@ def arena_parser() -> Parser:
     add_option(parser, "--write N", "number of messages that the model writes if you give no file", natural, default=6)
     add_option(parser, "--panel N", "number of personas that compare", positive, default=20)
     add_option(parser, "--pairs N", "number of pairs that each persona compares (default: all)", natural, default=0)
-    about = "the person to persuade in the question to the panel\nyou: the persona\ngroup: people like the persona"
+    about = (
+        "the person to persuade, as the question to the panel names the person\n"
+        "you: the persona\n"
+        "group: people like the persona"
+    )
     add_option(parser, "--whom", about, default="you", choices=("you", "group"))
     add_option(
         parser,
@@ -155,11 +159,17 @@ def rehearse_parser() -> Parser:
         "rehearse problems.csv --llm openai:gpt-4o-mini\nrehearse --topic racism,inflation --llm oracle",
         topic="all topics of the society, if no file is given; each topic is one problem",
         readers="audience",
-        file="problems (CSV with the column aim, or .jsonl; studies/arena/README.md); without a file, one for each topic",
+        file=(
+            "problems (CSV with the column aim, or .jsonl; studies/arena/README.md); without a file, each "
+            "topic is a problem"
+        ),
     )
     about = "number of personas that choose; the same number of other personas rate the choice"
     add_option(parser, "--audience N", about, positive, default=15)
-    about = "number of pieces of advice in each of three ways; each piece of advice gives a candidate message"
+    about = (
+        "number of pieces of advice that the model gives in each of three ways; each piece of advice "
+        "leads to a candidate message"
+    )
     add_option(parser, "--pieces N", about, positive, default=2)
     add_option(parser, "--plain N", "number of messages without advice, for comparison", natural, default=2)
     return parser

@@ -24,22 +24,40 @@ def parser() -> Parser:
     """Return the options of `run.py study belief-reader`."""
     options = Parser(
         "study belief-reader",
-        "Let a judge tag lines by direction, reason and appeal, after an exam on lines whose tags are known, and predict "
-        "from the tags how beliefs move (studies/belief_reader/README.md). Without RUN, the command only runs the exam.",
+        "Let a judge tag messages by direction, reason and appeal, and predict from the tags how beliefs "
+        "move (studies/belief_reader/README.md). Before the tagging, an exam tests the judge on messages "
+        "whose tags are known. Without RUN, the command only runs the exam.",
         "study belief-reader runs/a --llm oracle\nstudy belief-reader --llm oracle --topic racism",
-        *cli.asking("RUN/belief-reader", "the judge that tags lines"),
+        *cli.asking("RUN/belief-reader", "the judge that tags messages"),
         cli.dry_run("print the number of questions and the servers to be asked, and stop without calling a model"),
     )
     add_option(
-        options, "RUN", "a run folder, or a CSV with the column text and perhaps before and after", Path, nargs="?"
+        options,
+        "RUN",
+        "a run folder, or a CSV file with the column text; the columns before and after are optional",
+        Path,
+        nargs="?",
     )
     add_option(options, "--topic NAME", f"the topic of a CSV, or of an exam without RUN (default: {USUAL})", default="")
     add_option(
-        options, "--known FILE", "a CSV of your own known lines: text, direction, reason, appeal, perhaps core", Path
+        options,
+        "--known FILE",
+        "a CSV file of your own messages for the exam, with the columns text, direction, reason and "
+        "appeal; the column core is optional",
+        Path,
     )
-    add_option(options, "--reader FILE", "weights of a reader, for the courses of a CSV without ratings", Path)
     add_option(
-        options, "--repeat X", "how much of its weight a reason keeps each time it is repeated, 0 to 1", amount, 0.5
+        options,
+        "--reader FILE",
+        "the file of a reader's weights, which predicts beliefs for a CSV file without ratings",
+        Path,
+    )
+    add_option(
+        options,
+        "--repeat X",
+        "the fraction of its weight, 0 to 1, that a reason keeps each time the reason is repeated",
+        amount,
+        0.5,
     )
     return options
 
@@ -115,8 +133,8 @@ def traces_parser() -> Parser:
     """Return the options of `run.py study belief-traces`."""
     options = Parser(
         "study belief-traces",
-        "Compare how beliefs of people move from turn to turn with a reader of planted weights "
-        "(studies/belief_reader/README.md).",
+        "Compare the changes of people's beliefs from turn to turn with the changes of a simulated "
+        "reader of known weights (studies/belief_reader/README.md).",
         "study belief-traces data",
         cli.out("runs/belief-traces-<time>"),
     )

@@ -14,8 +14,9 @@ def parser() -> Parser:
     """Return the options of `run.py study carry-over`."""
     return Parser(
         "study carry-over",
-        "Run a scenario with stages three times: people begin the last stage with their memory, without memory, and with the "
-        "memory of another person of their party (studies/carry_over/README.md).",
+        "Run a scenario with stages three times. Agents begin the last stage with their own memory, "
+        "without memory, or with the memory of another agent of their party "
+        "(studies/carry_over/README.md).",
         "study carry-over --llm oracle --repetitions 6",
         cli.scenario("two_topics"),
         *cli.debating("runs/carry-over-<time>"),

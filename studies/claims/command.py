@@ -34,8 +34,9 @@ def claim_parser() -> Parser:
     """Return the options of `run.py study claim`."""
     parser = Parser(
         "study claim",
-        "Run the two conditions that a claim compares, under many combinations of settings that should not matter (wording, "
-        "order, scale, memory, ...). Say whether the claim holds, and on which settings it depends (studies/claims/README.md).",
+        "Run the two conditions that a claim compares, under many combinations of settings that should "
+        "not matter (wording, order, scale, memory, ...). The report says whether the claim holds, and "
+        "on which settings the claim depends (studies/claims/README.md).",
         EXAMPLES,
         cli.model("the models with which the claim is checked", "those of the file"),
         cells_of_workers(),
@@ -46,8 +47,13 @@ def claim_parser() -> Parser:
         cli.dry_run("print the specifications, calls, tokens and cost, and stop without running anything"),
     )
     add_option(parser, "FILE", "the claim, a .toml file (studies/claims/README.md)", path_options.given_file)
-    add_option(parser, "--specifications N", "number of specifications", positive, 64)
-    add_option(parser, "--repetitions N", "groups of people of each set of personas (default: 8 in all)", positive)
+    add_option(parser, "--specifications N", "number of combinations of settings (specifications)", positive, 64)
+    add_option(
+        parser,
+        "--repetitions N",
+        "number of groups of people from each set of personas (default: 8 groups, shared among the sets)",
+        positive,
+    )
     add_option(parser, "--no-qualify", cli.NO_QUALIFY, action="store_true")
     return parser
 
@@ -142,18 +148,21 @@ def register_parser() -> Parser:
     """Return the options of `run.py study register`."""
     parser = Parser(
         "study register",
-        "Freeze a plan for the test of a claim in one file, before any result is seen (studies/claims/README.md).",
+        "Write the plan for the test of a claim to one file, before any result is seen (studies/claims/README.md).",
         REGISTER,
         cli.seed(),
         cli.out("FILE.json, with the name of the claim's file", "FILE", "the registration to write"),
     )
     add_option(parser, "FILE", "the claim, a .toml file (studies/claims/README.md)", path_options.given_file)
-    add_option(parser, "--units N", "number of seeds; with several numbers (20,40), the test is done after each number of "
-                                    "seeds, and stops when it decides", units, required=True)  # fmt: skip
+    about = "number of seeds; with several numbers (20,40), the claim is tested after each number, until the claim is decided"
+    add_option(parser, "--units N", about, units, required=True)
     add_option(parser, "--missing PERCENT", "leave out a seed if more than this percentage of its topics lacks an outcome",
                amount, 0.0)  # fmt: skip
-    add_option(parser, "--pilot FOLDER", "print the power of this plan and the number of seeds that it needs, by the variance "
-               "between the seeds of a pilot: a folder of run.py study confirm or run.py study claim", Path)  # fmt: skip
+    about = (
+        "print the power of the plan and the number of seeds that the plan needs. The variance between seeds is "
+        "taken from a pilot, a folder of run.py study confirm or run.py study claim"
+    )
+    add_option(parser, "--pilot FOLDER", about, Path)
     return parser
 
 
@@ -161,8 +170,9 @@ def confirm_parser() -> Parser:
     """Return the options of `run.py study confirm`."""
     parser = Parser(
         "study confirm",
-        "Check that a registration and its frozen files are unchanged, run exactly the registered plan, and test the claim. A "
-        "test that differs from the plan is stamped exploratory (studies/claims/README.md).",
+        "Check that a registration and its frozen files are unchanged, run exactly the registered plan, "
+        "and test the claim. A test that differs from the plan is called exploratory "
+        "(studies/claims/README.md).",
         CONFIRM,
         cli.model("the model, which must be one of the registered models", "the first one registered"),
         cells_of_workers(),

@@ -43,18 +43,33 @@ def parser() -> Parser:
     about = "names of the rules that members read before the change, separated by commas; or all, or none"
     add_option(options, "--before RULES", about, default=NO_RULES)
     add_option(options, "--after RULES", "rules that members read after the change", default=ALL)
-    add_option(options, "--rooms N", "number of rooms: people and topics drawn by the seed", positive, default=20)
-    add_option(options, "--threads N", "threads in a room", positive, default=2)
-    add_option(options, "--people N", "members in a room", positive, default=5)
+    add_option(
+        options,
+        "--rooms N",
+        "number of rooms; the seed draws the people and the topics of each room",
+        positive,
+        default=20,
+    )
+    add_option(options, "--threads N", "number of threads in a room", positive, default=2)
+    add_option(options, "--people N", "number of members in a room", positive, default=5)
     add_option(
         options, "--members N", "number of members that the model adds to the members of the file", natural, default=0
     )
-    add_option(options, "--words N", "most words of a post", positive, default=40)
+    add_option(options, "--words N", "maximum number of words of a post", positive, default=40)
     add_option(options, "--temperature X", "sampling temperature of posts (default: 1)", amount, default=1.0)
-    about = "continue one post many times, with this answer and without this answer, under the rules after the change"
+    about = (
+        "an answer to one post, whose effect is measured: the thread is continued many times with the "
+        "answer and without the answer, under the rules after the change"
+    )
     add_option(options, "--what-if TEXT", about)
     add_option(options, "--by NAME", "with --what-if: the member of the room who answers (default: the first)")
-    add_option(options, "--continuations N", "with --what-if: continuations of each kind", positive, default=20)
+    add_option(
+        options,
+        "--continuations N",
+        "with --what-if: number of continuations with the answer, and of continuations without the answer",
+        positive,
+        default=20,
+    )
     about = "posts of people (CSV or .jsonl with the column text): can the judge distinguish these posts from the model's posts?"
     add_option(options, "--data FILE", about, Path)
     return options

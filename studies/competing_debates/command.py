@@ -45,8 +45,9 @@ def parser() -> Parser:
     """Return the options of `run.py study bets`."""
     options = conditions_parser(
         "bets",
-        "Let debaters bet in private on winning, against another debater and against a copy of themselves. With --judge, a "
-        "model says who wins, and bets are compared with the verdicts. With several --llm, the models debate each other "
+        "Let debaters bet in private on whether they will win, against another debater and against a "
+        "copy of themselves. With --judge, a model decides who wins, and the report compares the bets "
+        "with the verdicts. If --llm is given several times, the models debate each other "
         "(studies/competing_debates/README.md).",
     )
     about = "the model that says who made the better case in each debate; needed with several --llm"
@@ -111,9 +112,10 @@ def prior_beliefs_parser() -> Parser:
     """Return the options of `run.py study prior-beliefs`."""
     options = conditions_parser(
         "prior-beliefs",
-        "Run debates before a judge in which debaters argue for or against their own belief, in turn or at the same time. "
-        "With --compare, personas also compare speeches for one side by debaters who believe in this side and by debaters who "
-        "do not. With --train, the model is trained on the verdicts of --compare (studies/competing_debates/README.md).",
+        "Run debates before a judge in which debaters argue for or against their own belief, in turn or "
+        "at the same time. With --compare, personas also compare speeches for one side by debaters who "
+        "believe in that side and by debaters who do not believe in that side. With --train, the model "
+        "is trained on the verdicts of --compare (studies/competing_debates/README.md).",
     )
     add_option(options, "--compare SPEC", "the model that plays the personas who compare speeches")
     about = f"with --compare: number of personas that compare each pair (default: {PANEL})"
@@ -130,7 +132,9 @@ def training_options(parser: Parser) -> None:
         "for each prompt\ndpo: train on pairs of a better and a worse speech"
     )
     add_option(parser, "--train METHOD", about, choices=("sft", "dpo"))
-    add_option(parser, "--samples N", f"with --train: speeches for each prompt (default: {SAMPLES})", positive)
+    add_option(
+        parser, "--samples N", f"with --train: number of speeches for each prompt (default: {SAMPLES})", positive
+    )
     add_training(parser, "topics", "verdicts", HELD_OUT)
 
 

@@ -40,7 +40,11 @@ def parser() -> Parser:
     )
     about = "the competitions: sales, election, media (default: all three), or .toml files of your own"
     add_option(parser, "COMPETITION", about, nargs="*")
-    add_option(parser, "--against SPEC", "the model of the rival (default: the model of --llm, which is a null)")
+    add_option(
+        parser,
+        "--against SPEC",
+        "the model of the rival (default: the model of --llm, so that neither writer is better)",
+    )
     add_option(parser, "--audience SPEC", "the model that plays the audience (default: the model of --llm)")
     add_option(parser, "--judge SPEC", "the model that judges the messages", required=True)
     about = (
@@ -49,9 +53,9 @@ def parser() -> Parser:
     add_option(parser, "--messages FILE", about, Path)
     add_option(parser, "--personas SET", "name of the set of personas of the audience", default="voters")
     add_option(parser, "--panel N", "number of personas in the audience", positive, default=20)
-    about = f"messages of each writer about each case (default: {SAMPLES}; with --train {TRAINING_SAMPLES})"
+    about = f"number of messages of each writer about each case (default: {SAMPLES}; with --train {TRAINING_SAMPLES})"
     add_option(parser, "--samples N", about, positive)
-    add_option(parser, "--words N", "most words of a message", positive, default=60)
+    add_option(parser, "--words N", "maximum number of words of a message", positive, default=60)
     training_options(parser)
     return parser
 

@@ -19,8 +19,9 @@ def parser() -> Parser:
     """Return the options of `run.py study conjoint`."""
     options = Parser(
         "study conjoint",
-        "Let personas choose between two profiles with drawn attributes, each pair in both orders, and estimate how much each "
-        "level matters and which profile is the best (studies/conjoint/README.md).",
+        "Let personas choose between two profiles with random attributes; each pair is shown in both "
+        "orders. The report estimates how much each value of an attribute matters, and which profile is "
+        "the best (studies/conjoint/README.md).",
         EXAMPLES,
         cli.society(),
         *cli.asking("runs/conjoint-<time>"),

@@ -16,15 +16,20 @@ def parser() -> Parser:
     """Return the options of `run.py study consensus-phases`."""
     options = conditions_parser(
         "consensus-phases",
-        "Measure how often people answer for a claim by how many others do, estimate conformity, bias and noise, and "
-        "test what theory predicts of groups of several sizes.",
+        "Measure how often agents agree with a claim, depending on how many other agents agree. The "
+        "report estimates conformity, bias and noise, and tests the predictions of a theory for groups "
+        "of several sizes.",
         "studies/consensus_phases/README.md",
     )
-    about = "people in a room: one number, or several separated by commas; each size has its own curve (default: 3,8)"
+    about = (
+        "number of people in a room, or several numbers separated by commas; each size has its own curve (default: 3,8)"
+    )
     add_option(options, "--sizes LIST", about, several(positive), default=(3, 8))
     about = "sampling temperatures of answers: one, or several separated by commas (default: 1)"
     add_option(options, "--temperatures LIST", about, several(amount), default=(1.0,))
-    add_option(options, "--respondents N", "people of a curve (default: 40)", positive, default=40)
+    add_option(
+        options, "--respondents N", "number of people whose answers make a curve (default: 40)", positive, default=40
+    )
     about = "answers that people see in the first round: alone (none), for (all agree), against (all disagree) (default: all)"
     add_option(options, "--begins LIST", about, several(_begin), default=BEGINS)
     return options

@@ -31,9 +31,11 @@ def parser() -> Parser:
     """Return the options of `run.py study correct`."""
     parser = Parser(
         "study correct",
-        "Let a model answer posts that spread false claims, with passages of a folder as evidence and without, and let a judge "
-        "rate refutation, evidence, politeness and factuality (studies/corrections/README.md).\nWith --train: train the model "
-        "on its own rated replies, and compare replies to held-out posts before and after the training.",
+        "Let a model answer posts that spread false claims, with passages of a folder as evidence and "
+        "without, and let a judge rate refutation, evidence, politeness and factuality "
+        "(studies/corrections/README.md).\n"
+        "With --train: train the model on its own rated replies, and compare replies before and after "
+        "the training, on posts that were not used for training.",
         EXAMPLES,
         *cli.asking("runs/correct-<time>", "the model that writes the replies"),
         cli.dry_run("print the number of replies and verdicts, and stop without calling a model"),

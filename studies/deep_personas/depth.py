@@ -26,8 +26,9 @@ def parser() -> Parser:
     """Return the options of `run.py study depth`."""
     options = Parser(
         "study depth",
-        "Measure deep personas (study personas --set deep): how much of the taxonomy personas cover, how different and how "
-        "consistent personas are, and what their depth changes in a survey (studies/deep_personas/README.md).",
+        "Measure deep personas (study personas --set deep): how much of the taxonomy personas cover, how "
+        "different and how consistent personas are, and how the number of attributes (depth) changes "
+        "answers to a survey (studies/deep_personas/README.md).",
         EXAMPLES,
         cli.society(),
         *cli.asking("runs/depth-<time>", "the model that answers the survey as each person", "oracle"),
@@ -37,11 +38,14 @@ def parser() -> Parser:
     add_option(options, "--people N", "only the first N people of each party (default: all)", positive)
     add_option(options, "--depths A,B[,C]", "numbers of attributes to compare (default: 0, half, all)", default="")
     add_option(options, "--judge SPEC", "the model that looks for contradictions (default: none)")
-    add_option(options, "--checked N", "sentences of each person that the judge sees", positive, 5)
-    about = "a survey as for run.py study distributions, or planted: people of these attributes under the oracle's law"
+    add_option(options, "--checked N", "number of sentences about each person that the judge reads", positive, 5)
+    about = (
+        "a survey file as for run.py study distributions; or planted, for invented answers that follow "
+        "from the attributes by the oracle's rule"
+    )
     add_option(options, "--survey FILE", about)
     add_option(options, "--group NAME", "the group of the survey that the personas belong to (default: the only group)")
-    about = "replies counted for each question if the model gives no probabilities"
+    about = "number of replies to each question if the model gives no probabilities"
     add_option(options, "--samples N", about, positive, 20)
     return options
 

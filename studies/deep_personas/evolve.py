@@ -24,9 +24,9 @@ def parser() -> Parser:
     """Return the options of `run.py study evolve`."""
     options = Parser(
         "study evolve",
-        "Let a population of personas evolve toward a survey: a model rewrites attributes, and the personas "
-        "who fit the shares of half of the questions survive. The other half of the questions is the test, "
-        "and selection at random is the null (studies/deep_personas/README.md).",
+        "Let a population of personas evolve toward a survey. A model rewrites attributes, and the "
+        "personas survive whose answers fit half of the questions best. The other half of the questions "
+        "tests the personas, in comparison with random selection (studies/deep_personas/README.md).",
         EXAMPLES,
         cli.society(),
         *cli.asking("runs/evolve-<time>", "the model that writes and answers", "oracle"),
@@ -35,23 +35,32 @@ def parser() -> Parser:
     add_option(
         options,
         "FILE",
-        "a survey as for run.py study distributions, or planted: an invented survey that the oracle knows",
+        "a survey file as for run.py study distributions; or planted, an invented survey that the oracle knows",
     )
     add_option(options, "--group NAME", "the group of the survey that is the target (default: the only group)")
     add_option(
         options, "--party NAME", "the party of the people (default: default, people without a party)", default="default"
     )
-    add_option(options, "--size N", "people of a candidate", positive, 6)
-    add_option(options, "--depth N", "attributes of a person", positive, 3)
-    add_option(options, "--candidates N", "candidates that survive each generation", positive, 4)
+    add_option(options, "--size N", "number of people in each candidate population", positive, 6)
+    add_option(options, "--depth N", "number of attributes of a person", positive, 3)
+    add_option(options, "--candidates N", "number of candidate populations that survive each generation", positive, 4)
     add_option(options, "--generations N", "generations", positive, 10)
-    add_option(options, "--repeats N", "repetitions of the whole evolution; intervals need 5", positive, 6)
-    about = "weight of coverage in the selection, 0 to 1 (0: fit to people alone; 1: as many options as possible)"
+    add_option(
+        options,
+        "--repeats N",
+        "number of repetitions of the whole evolution; confidence intervals need at least 5",
+        positive,
+        6,
+    )
+    about = (
+        "weight of coverage in the selection, 0 to 1 (0: only the fit to people counts; 1: only the "
+        "number of different answers counts)"
+    )
     add_option(options, "--coverage W", about, amount, 0.0)
     add_option(
         options, "--taxonomy FILE", "a taxonomy of your own (default: the taxonomy of the society's language)", Path
     )
-    about = "replies counted for each question if the model gives no probabilities"
+    about = "number of replies to each question if the model gives no probabilities"
     add_option(options, "--samples N", about, positive, 20)
     return options
 

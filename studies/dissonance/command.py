@@ -17,14 +17,19 @@ def parser() -> Parser:
     """Return the options of `run.py study dissonance`."""
     parser = Parser(
         "study dissonance",
-        "Fit how much people prefer the belief of a pair that is nearer to their own beliefs in an embedding "
-        "(studies/dissonance/README.md).",
+        "Measure how strongly people who choose between two beliefs prefer the belief nearer to their "
+        "own beliefs in an embedding (studies/dissonance/README.md).",
         "study dissonance choices.csv --beliefs beliefs.csv",
         cli.model("the model that embeds the texts of beliefs, if the file has no vectors", "none"),
         cli.budget(),
         cli.out("CHOICES without .csv"),
     )
-    add_option(parser, "CHOICES", "a table (.csv) with the columns person, chosen, rejected and perhaps order", Path)
+    add_option(
+        parser,
+        "CHOICES",
+        "a table (.csv) with the columns person, chosen and rejected; the column order is optional",
+        Path,
+    )
     about = "a table (.csv) with the column belief, and either columns of numbers (its vector) or the column text"
     add_option(parser, "--beliefs FILE", about, Path, required=True)
     return parser

@@ -25,23 +25,26 @@ def parser() -> Parser:
     """Return the options of `run.py study distributions`."""
     options = Parser(
         "study distributions",
-        "Ask a model the questions of a survey as a member of each group, and compare its distributions of "
-        "answers with the distributions of the group: scores with ceilings and nulls, and what naming the "
-        "group changes (studies/distributions/README.md).",
+        "Ask a model the questions of a survey as a member of each group, and compare the model's "
+        "answers with the answers of the group. The report compares each score with the best possible "
+        "score and with a random score, and shows what naming the group changes "
+        "(studies/distributions/README.md).",
         EXAMPLES,
         *cli.asking("runs/distributions-<time>"),
         cli.dry_run("print the number of questions, groups and calls, and stop without calling a model"),
     )
     about = (
-        "the survey: a .csv or .jsonl file of Parley's form, of GlobalOpinionQA or of SimBench; the folder of a wave of "
-        "OpinionQA; or planted, an invented survey whose truth the oracle knows"
+        "the survey\n"
+        "a .csv or .jsonl file in the format of Parley, GlobalOpinionQA or SimBench\n"
+        "the folder of a wave of OpinionQA\n"
+        "planted: an invented survey whose true answers the oracle knows"
     )
     add_option(options, "FILE", about)
     about = "how a group is named: prefix (a sentence before the question) or persona (a system message)"
     add_option(options, "--ask WAY", about, default="prefix", choices=("prefix", "persona"))
-    add_option(options, "--groups A[,B]", "groups to ask for (default: all)", default="")
+    add_option(options, "--groups A[,B]", "names of the groups to ask for (default: all)", default="")
     add_option(options, "--questions N", "only N questions, drawn with the seed (default: all)", positive)
-    about = "replies counted for each question if the model gives no probabilities"
+    about = "number of replies to each question if the model gives no probabilities"
     add_option(options, "--samples N", about, positive, 20)
     add_option(options, "--language CODE", "language of the prompts around the question", default="en")
     return options

@@ -17,9 +17,9 @@ def parser() -> Parser:
     """Return the options of `run.py study flips`."""
     options = Parser(
         "study flips",
-        "Run the same agents alone, with empty talk, with partners who only state their position, with replies from other "
-        "rooms, and in full debates. The report splits the ratings that flip across the middle by cause "
-        "(studies/flips/README.md).",
+        "Run the same agents alone, with empty talk, with partners who only state their position, with "
+        "replies from other rooms, and in full debates. The report says how often each cause moves a "
+        "rating across the middle of the scale (studies/flips/README.md).",
         "study flips --llm oracle,flips=conformity:0.4 --topic racism --blocks 6",
         cli.society(),
         cli.topic("those of the society"),

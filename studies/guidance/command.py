@@ -14,8 +14,9 @@ def parser() -> Parser:
     """Return the options of `run.py study guidance`."""
     options = Parser(
         "study guidance",
-        "Run a scenario four times: without a statement of an official account, with an empty statement, with facts, and with "
-        "empathy. A judge scores how negative or positive posts are (studies/guidance/README.md).",
+        "Run a scenario four times: without a statement from an official account, with an empty "
+        "statement, with a statement of facts, and with a statement of empathy. A judge scores how "
+        "negative or positive posts are (studies/guidance/README.md).",
         "study guidance --llm oracle,tone=4,empathic_tone=-1 --repetitions 6",
         cli.scenario("public_opinion"),
         *cli.debating("runs/guidance-<time>"),

@@ -24,7 +24,12 @@ def parser() -> Parser:
         cli.dry_run(PLANNED),
     )
     add_option(parser, "--judge SPEC", "the model that grades messages (default: the model of --llm)")
-    add_option(parser, "--lines FILE", "CSV of your own messages of known grade: topic, text, grade (0-10)", Path)
+    add_option(
+        parser,
+        "--lines FILE",
+        "a CSV file of your own messages of known grade, with the columns topic, text and grade (0 to 10)",
+        Path,
+    )
     return parser
 
 

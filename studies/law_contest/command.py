@@ -14,8 +14,9 @@ def parser() -> Parser:
     """Return the options of `run.py study fit-law`."""
     options = Parser(
         "study fit-law",
-        "Fit many laws of opinion change to each run, rank them by their error on rooms not used for the fit, and "
-        "say which law the run supports, or that the run does not decide (studies/law_contest/README.md).",
+        "Fit many laws of opinion change to each run, and rank the laws by their error on rooms not used "
+        "for the fit. The report says which law the run supports, or that the run does not decide "
+        "between laws (studies/law_contest/README.md).",
         "study fit-law runs/a",
         cli.out("RUN/laws"),
     )
@@ -32,7 +33,14 @@ def parser() -> Parser:
         "oracle or pocket speaks)\nattitudes: the attitude of the agent that spoke (default otherwise)"
     )
     add_option(options, "--heard", about, default="", choices=("grades", "attitudes"))
-    add_option(options, "--draws N", "number of draws of each law's numbers, for populations", positive, default=200)
+    add_option(
+        options,
+        "--draws N",
+        "number of random samples of a law's parameters, which reflect the uncertainty of the fit in "
+        "simulated populations",
+        positive,
+        default=200,
+    )
     return options
 
 

@@ -18,14 +18,18 @@ def parser() -> Parser:
     """Return the options of `run.py study mixed`."""
     options = Parser(
         "study mixed",
-        "Estimate a mean or an effect from people and a model's predictions, without the model's bias. The report says how "
-        "many people the model is worth, and how many people to ask (studies/mixed_subjects/README.md).",
+        "Estimate a mean or an effect from people's answers and a model's predictions, without the "
+        "model's bias. The report says how many people's answers the predictions replace, and how many "
+        "people to ask (studies/mixed_subjects/README.md).",
         EXAMPLES,
         cli.seed(),
         cli.out("FILE without .csv"),
     )
     add_option(
-        options, "FILE", "people: a CSV with the columns person, outcome, predictions and perhaps condition", Path
+        options,
+        "FILE",
+        "a CSV file about people, with the columns person, outcome and predictions; the column condition is optional",
+        Path,
     )
     add_option(options, "--control NAME", "the condition that is subtracted (default: control, or the first condition)")
     about = "take predictions from the last ratings of a run: its folder, or CONDITION=FOLDER for each condition"

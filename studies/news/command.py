@@ -20,8 +20,8 @@ def parser() -> Parser:
         *cli.debating("runs/refutation-<time>"),
         cli.dry_run(PLANNED),
     )
-    add_option(options, "--early N", "day before which the early statement comes", natural, default=2)
-    add_option(options, "--late N", "day before which the late statement comes", natural, default=5)
+    add_option(options, "--early N", "the early statement comes before this day", natural, default=2)
+    add_option(options, "--late N", "the late statement comes before this day", natural, default=5)
     add_option(options, "--judge SPEC", "the model that judges the versions (default: the model that writes them)")
     return options
 

@@ -16,7 +16,8 @@ study opinion-groups votes.csv --slate "More trains,Cheaper rents"
 study opinion-groups votes.csv --slate "Yes, more trains" --slate "Cheaper rents" """
 FEWEST_DRAWS, DRAWS = 19, 99
 COMPONENTS = (
-    "principal components on which groups are formed; 2 as Polis does (default: by parallel analysis, at least 2)"
+    "number of principal components from which groups are formed; Polis uses 2 (default: chosen by "
+    "parallel analysis, at least 2)"
 )
 
 
@@ -35,15 +36,26 @@ def parser() -> Parser:
         "planted, an invented society of three groups"
     )
     add_option(options, "FILE", about)
-    about = "of a run: the survey that counts\nfirst: before the debate (default)\nlast: after the last round"
+    about = (
+        "with a run: the survey whose ratings are counted as votes\n"
+        "first: before the debate (default)\n"
+        "last: after the last round"
+    )
     add_option(options, "--survey WHICH", about, choices=("first", "last"), default="first")
     about = "the statements of a slate to audit, separated by commas; repeat the option if a statement has a comma"
     add_option(options, "--slate A[,B]", about, default=[], action="append")
-    add_option(options, "--size N", "number of statements of a slate, if --slate is left out", positive, 3)
+    add_option(
+        options,
+        "--size N",
+        "number of statements of a slate that the command chooses, if --slate is left out",
+        positive,
+        3,
+    )
     add_option(
         options,
         "--draws N",
-        "number of artificial data sets without groups, of each kind, to compare with",
+        "number of artificial data sets without groups that the data are compared with, for each kind of "
+        "artificial data",
         positive,
         DRAWS,
     )

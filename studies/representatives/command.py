@@ -74,10 +74,10 @@ STEPS = (
         "--payoff",
         "NAME",
         "judge",
-        "what scores statements for a person from the person's opinion: judge, ranking, trained:FOLDER. Two opinions are "
-        "alike if their scores are alike",
+        "how a statement is scored for a person from the person's opinion: judge, ranking or "
+        "trained:FOLDER. Two opinions are alike if their scores are alike",
     ),
-    ("--judge", "SPEC", "oracle", "the model that reads payoffs from opinions"),
+    ("--judge", "SPEC", "oracle", "the model that estimates a person's payoff from the person's opinion"),
 )
 
 
@@ -277,8 +277,9 @@ def ballots_parser() -> Parser:
     """The options of `run.py study representatives ballots`."""
     parser = Parser(
         "study representatives ballots",
-        "Count ballots by every rule of choice, compare predicted ballots with members' own ballots (--set "
-        "mediator=habermas,ballots=both), and count the final votes (--set vote=final). No model is called.",
+        "Count ballots by every voting rule, compare predicted ballots with members' own ballots (--set "
+        "mediator=habermas,ballots=both), and count the final votes (--set vote=final). No model is "
+        "called.",
         "study representatives ballots runs/consensus --out runs/ballots",
         cli.out("runs/ballots-<time>"),
     )
@@ -301,16 +302,19 @@ def steps_parser() -> Parser:
     """The options of `run.py study representatives steps`."""
     parser = Parser(
         "study representatives steps",
-        "Let representatives write the opinions, rank the candidates and cast the votes of people in recorded sessions, and "
-        "measure how near they come to what the people did. The comparisons are a stranger's representative and the person "
-        "asked again.",
+        "Let representatives write the opinions, rank the candidates and cast the votes of people in "
+        "recorded sessions, and measure how near representatives come to what people did. The report "
+        "compares a representative with a stranger's representative, and with the person asked again.",
         "study representatives steps runs/consensus --llm oracle --out runs/steps",
         *cli.asking("runs/steps-<time>", "the representatives' model", "pocket"),
     )
     add_option(parser, "EPISODES", EPISODES, Path, nargs="+")
     for name, metavar, default, about in STEPS:
         add_option(parser, f"{name} {metavar}", about, default=default)
-    about = "do not ask people once more: without the people's model, the report has no ceiling"
+    about = (
+        "do not ask people a second time, if the people's model is missing; the report then has no upper "
+        "limit for the scores of representatives"
+    )
     add_option(parser, "--once", about, dest="again", action="store_false")
     return parser
 
@@ -344,12 +348,12 @@ COMMANDS: dict[str, tuple[Callable[[argparse.Namespace], int], Callable[[], Pars
     "outcomes": (
         outcomes,
         outcomes_parser,
-        "train a representative on its person's payoff from the group's statement, and measure what changes",
+        "train a representative further on critiques that raise its person's payoff, and measure what changes",
     ),
     "ballots": (
         ballots,
         ballots_parser,
-        "count ballots by every rule of choice, and compare predicted ballots with members' own ballots",
+        "count ballots by every voting rule, and compare predicted ballots with members' own ballots",
     ),
     "steps": (steps, steps_parser, "compare representatives with people at each step: opinion, ballots, final vote"),
     "substitute": (substitute, substitute_parser, "replace participants by representatives, and compare payoffs"),

@@ -31,8 +31,8 @@ def mediators_parser() -> Parser:
     add_option(parser, "--judge SPEC", "the model that says how far members agree with a draft", default="oracle")
     about = "how a draft is scored for a member: judge (1 to 7), ranking or trained:FOLDER (docs/deliberation.md)"
     add_option(parser, "--payoff NAME", about, default="judge")
-    add_option(parser, "--orders N", "orders of the opinions, at most one for each member", positive, 5)
-    add_option(parser, "--draws N", "drafts from each order, with other random draws", positive, 2)
+    add_option(parser, "--orders N", "number of orders of the opinions, at most one for each member", positive, 5)
+    add_option(parser, "--draws N", "number of drafts from each order, each with another random seed", positive, 2)
     add_option(parser, "--limit N", "maximum number of episodes (default: all)", natural)
     return parser
 

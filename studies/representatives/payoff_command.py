@@ -76,7 +76,8 @@ PREFERENCES = (
     (
         "beta",
         amount,
-        "how strongly DPO keeps the representative near its start; a higher number is nearer (default: 0.5)",
+        "how strongly DPO keeps the representative similar to the representative before DPO; a higher "
+        "number means more similar (default: 0.5)",
     ),
 )
 BATCH = 16
@@ -94,10 +95,10 @@ def outcomes_parser() -> Parser:
     for name, metavar, default, about in SUBSTITUTION:
         if name in ("--mediator", "--mediator-llm", "--payoff", "--judge"):
             add_option(parser, f"{name} {metavar}", about, default=default)
-    add_option(parser, "--tries N", "critiques that are tried for each person", positive, 6)
-    about = "number of trainings on shuffled preferences, to compare with; a verdict needs five"
+    add_option(parser, "--tries N", "number of critiques that are tried for each person", positive, 6)
+    about = "number of trainings on shuffled preferences, for comparison; a verdict needs at least five"
     add_option(parser, "--shuffles N", about, positive, 1)
-    add_option(parser, "--repetitions N", "simulations of the group with each critique", positive, 1)
+    add_option(parser, "--repetitions N", "number of simulations of the group with each critique", positive, 1)
     add_option(
         parser, "--limit N", "maximum number of critiques and episodes to train on and to test (default: all)", natural
     )

@@ -47,13 +47,17 @@ def parser() -> Parser:
     )
     about = "the interventions to try: messages, refutations or audiences (Parley's own), or a .toml file of your own"
     add_option(options, "SPACE", about, nargs="?", default="messages")
-    add_option(options, "--trials N", "settings that each method tries: the budget of the search", positive, 20)
-    add_option(options, "--rooms N", "repetitions on which each setting is tried", positive, 6)
-    add_option(options, "--new-rooms N", "new repetitions on which the best setting is tested", positive, 12)
-    add_option(options, "--runners N", "settings after the best that are also tested", natural, 2)
+    add_option(options, "--trials N", "number of settings that each method tries", positive, 20)
+    add_option(options, "--rooms N", "number of repetitions with which each setting is tried", positive, 6)
+    add_option(
+        options, "--new-rooms N", "number of new repetitions with which the best setting is tested", positive, 12
+    )
+    add_option(options, "--runners N", "number of settings next after the best that are also tested", natural, 2)
     method = (
-        "how settings are chosen, always compared with random settings: tpe (learns where good settings are; needs the "
-        "package optuna), nsga2 (looks for settings that are cheap and good; needs optuna), random"
+        "how settings are chosen; every method is compared with random settings\n"
+        "tpe: learns where good settings are (needs the package optuna)\n"
+        "nsga2: looks for settings that are cheap and good (needs optuna)\n"
+        "random: draws settings at random"
     )
     add_option(options, "--method NAME", method, default=TPE, choices=METHODS)
     add_option(options, "--no-qualify", cli.NO_QUALIFY, action="store_true")

@@ -14,8 +14,9 @@ def parser() -> Parser:
     """Return the options of `run.py study sheet`."""
     options = Parser(
         "study sheet",
-        "Fill in reporting standards from the folder of a run: each cell is evidence with its source, an answer of the "
-        "author, or not known (studies/sheets/README.md).",
+        "Fill in the form of a reporting standard from the folder of a run (studies/sheets/README.md). A "
+        "cell of the form shows evidence from the run with its source, or an answer of the author. "
+        "Without evidence and answer, the cell is marked as not known.",
         "study sheet runs/a\nstudy sheet runs/a --form pimmur --answers answers.toml",
         cli.out("RUN/sheets"),
     )

@@ -19,8 +19,8 @@ def parser() -> Parser:
     parser = Parser(
         "study stereotypes",
         "Ask every persona of a set what it thinks of each topic, and what people of each party would "
-        "answer. Measure how alike the personas of a group are, and how far from its true position they see "
-        "the other group (studies/stereotypes/README.md).",
+        "answer. Measure how alike the personas of a group are, and how wrong the personas are about the "
+        "position of the other group (studies/stereotypes/README.md).",
         "study stereotypes --llm oracle,exaggeration=2 --personas twins",
         cli.society(),
         cli.topic("all topics on which personas take a position", default=""),
@@ -28,15 +28,16 @@ def parser() -> Parser:
         cli.dry_run("print the number of personas, topics and calls, and stop without calling a model"),
     )
     add_option(parser, "--personas SET", "the set of personas", default="voters")
-    about = (
-        "ask again after an interview of N questions about the persona's life, which stays in the prompt (at most 10)"
-    )
+    about = "ask again with an interview in the prompt, of N questions about the persona's life (at most 10)"
     add_option(parser, "--interview N", about, natural, default=0)
-    about = "answers of people to compare with, a CSV: person, group, question, answer[, about]"
+    about = (
+        "a CSV file with answers of people, for comparison: columns person, group, question and answer; "
+        "the column about is optional"
+    )
     add_option(parser, "--people FILE", about, Path)
     about = "lowest and highest answer in the files (default: 0,10)"
     add_option(parser, "--people-range LOW,HIGH", about, default="0,10")
-    about = "answers of personas made elsewhere, as for --people; no model is called"
+    about = "a CSV file with answers of personas from another source, with the columns of --people; no model is called"
     add_option(parser, "--answers FILE", about, Path)
     return parser
 

@@ -53,9 +53,7 @@ def parser() -> Parser:
         "train by SFT on the answers that are not hidden; takes pocket or hf:MODEL",
         action="store_true",
     )
-    about = (
-        "with --train: number of trainings on answers that are shuffled between people, to compare with (default: 1)"
-    )
+    about = "with --train: number of trainings on answers that are shuffled between people, for comparison (default: 1)"
     add_option(options, "--shuffles N", about, positive)
     add_numbers(options, [(name, kind, f"with --train: {about}") for name, kind, about in RECIPE if name in NUMBERS])
     return options
@@ -134,8 +132,9 @@ def elicit_parser() -> Parser:
     """Return the options of `run.py study elicit`."""
     options = Parser(
         "study elicit",
-        "Choose the next question to each person of a survey by expected information gain, and compare how well the rest of the "
-        "person's answers is predicted with random and fixed orders (studies/survey_prediction/README.md).",
+        "Choose the next survey question to each person by expected information gain "
+        "(studies/survey_prediction/README.md). The report says how well the person's other answers are "
+        "predicted, and compares this order of questions with random and fixed orders.",
         ELICITED,
         *cli.asking("runs/elicit-<time>", "the model that predicts answers"),
         cli.dry_run("print the number of questions to the model, and stop without calling a model"),
@@ -146,15 +145,24 @@ def elicit_parser() -> Parser:
         options, "--candidates N", "maximum number of questions from which the next question is chosen", positive, 6
     )
     add_option(options, "--rest N", "maximum number of predicted answers of a person", positive, 6)
-    add_option(options, "--repeats N", "number of random orders of each person, whose errors are averaged", positive, 3)
+    add_option(
+        options,
+        "--repeats N",
+        "number of random orders of questions for each person; the errors of these orders are averaged",
+        positive,
+        3,
+    )
     return options
 
 
 def add_survey(options: Parser) -> None:
     """Add the options that say which survey: SURVEY, --questions, --people, --language, --samples."""
     about = (
-        "a table of answers (.csv; studies/survey_prediction/README.md has its columns), or an invented survey: planted "
-        "(answers depend on a hidden position), independent (they do not), shuffled (planted, then shuffled among people)"
+        "a .csv table of answers (columns: studies/survey_prediction/README.md), or the name of an "
+        "invented survey\n"
+        "planted: answers depend on a hidden position of each person\n"
+        "independent: answers do not depend on a hidden position\n"
+        "shuffled: the answers of planted, shuffled among people"
     )
     add_option(options, "SURVEY", about)
     add_option(
@@ -164,7 +172,11 @@ def add_survey(options: Parser) -> None:
     add_option(options, "--people N", about, positive)
     add_option(options, "--language CODE", "language of the prompts, such as de (default: en)")
     add_option(
-        options, "--samples N", "answers drawn for each question if the model gives no probabilities", positive, 10
+        options,
+        "--samples N",
+        "number of answers drawn for each question if the model gives no probabilities",
+        positive,
+        10,
     )
 
 

@@ -23,7 +23,7 @@ def parser() -> Parser:
         *cli.asking("runs/truthfulness-<time>"),
         cli.dry_run("print the number of ratings, and stop without calling a model"),
     )
-    add_option(options, "FILE", "a CSV with the columns statement, speaker and, if there are any, label", Path)
+    add_option(options, "FILE", "a CSV file with the columns statement and speaker; the column label is optional", Path)
     add_people(options, "crowd", 20)
     return options
 

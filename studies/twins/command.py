@@ -33,29 +33,41 @@ def parser() -> Parser:
     """Return the options of `run.py study twins`."""
     options = Parser(
         "study twins",
-        "Make a persona, a twin, of each recorded person from what the person was, answered and wrote before. Let the twin "
-        "predict the person's next answer and next message, and compare the twin with a stranger's twin, other people, and "
-        "the person itself later (studies/twins/README.md). `study data` converts public files of people.\nWith --train: also "
-        "train the model on the talks of some people, and test the model on other people.",
+        "Make a persona, called a twin, from the attributes, answers and messages of each recorded "
+        "person. The twin predicts the person's next answer and next message. The report compares the "
+        "twin with a stranger's twin, with other people, and with later answers of the person "
+        "(studies/twins/README.md). `study data` converts public files of people.\n"
+        "With --train: also train the model on the talks of some people, and test the model on other "
+        "people.",
         EXAMPLES,
         *cli.asking("runs/twins-<time>", "the model that speaks as twins"),
         cli.dry_run("print the number of questions, and stop without calling a model"),
     )
     about = (
-        "a table of recorded people, a row for each message, answer or attribute (studies/twins/README.md has its columns), "
-        "or made-up people: planted (answers and messages follow from a person's history) or shuffled (they do not)"
+        "a table of recorded people, a row for each message, answer or attribute "
+        "(studies/twins/README.md has its columns), or made-up people: planted (answers and messages "
+        "follow from a person's history) or shuffled (answers and messages do not follow from the "
+        "history)"
     )
     add_option(options, "PEOPLE", about)
     add_option(
         options, "--groups N", f"number of groups of made-up people, three in each (default: {GROUPS})", positive
     )
-    add_option(options, "--limit N", "people of a file, drawn with their whole groups (default: all)", positive)
-    add_option(options, "--points N", "predicted answers, and messages, of each person", positive, 3)
-    add_option(options, "--strangers N", "strangers' twins to compare each point with", positive, 1)
+    add_option(
+        options, "--limit N", "number of people of a file; whole groups of people are drawn (default: all)", positive
+    )
+    add_option(options, "--points N", "number of answers, and of messages, to predict for each person", positive, 3)
+    add_option(
+        options, "--strangers N", "number of strangers' twins that each prediction is compared with", positive, 1
+    )
     about = "number of whole conversations between twins, to compare with the real conversations (0: none)"
     add_option(options, "--rollouts N", about, natural, 0)
     add_option(
-        options, "--samples N", "answers drawn for each question if the model gives no probabilities", positive, 5
+        options,
+        "--samples N",
+        "number of answers drawn for each question if the model gives no probabilities",
+        positive,
+        5,
     )
     add_option(options, "--language CODE", "language of the prompts, such as de (default: en)")
     add_option(
@@ -64,7 +76,7 @@ def parser() -> Parser:
         "train by SFT on the talks of half of the groups; takes pocket or hf:MODEL",
         action="store_true",
     )
-    about = "with --train: number of trainings on talks that are shuffled between people, to compare with (default: 1)"
+    about = "with --train: number of trainings on talks that are shuffled between people, for comparison (default: 1)"
     add_option(options, "--shuffles N", about, positive)
     add_numbers(options, [(name, kind, f"with --train: {about}") for name, kind, about in RECIPE if name in NUMBERS])
     return options

@@ -18,8 +18,9 @@ def parser() -> Parser:
     """Return the options of `run.py study data`."""
     options = Parser(
         "study data",
-        "List public files of people with content, licence, needs of the conversion, and the checksum of the tested file. "
-        "`study data convert FILE --layout NAME --out people.csv` converts a file for `study twins`. Nothing is downloaded.",
+        "List public data files about people, with their content, licence, checksum, and what their "
+        "conversion needs. `study data convert FILE --layout NAME --out people.csv` converts a file for "
+        "`study twins`. Nothing is downloaded.",
         EXAMPLES,
         cli.out("", "FILE", "the table of people to write, with convert"),
     )
@@ -29,9 +30,10 @@ def parser() -> Parser:
     options.add_argument(
         "file", nargs="?", default="", metavar="FILE", help="with convert: the file or folder to convert"
     )
-    add_option(options, "--layout NAME", "with convert: the layout of the file, a name of the list")
+    add_option(options, "--layout NAME", "with convert: the layout of the file, a name that study data lists")
     about = (
-        "with --layout survey: the table of its questions, with columns question, text, lowest, highest (and labels)"
+        "with --layout survey: the table of the survey's questions, with the columns question, text, "
+        "lowest and highest; the column labels is optional"
     )
     add_option(options, "--questions FILE", about, Path)
     return options

@@ -82,9 +82,10 @@ def sweep_lora_parser() -> Parser:
     usual = {"topic": "those of the paper", "repetitions": "40", "rounds": "3", "llm": "pocket"}
     parser = Parser(
         "study sweep-lora",
-        "Compare ranks and methods of fine-tuning (as in Table 1 of Taubenfeld et al. 2024): how far the Default agent is moved "
-        "and what that costs, over several trainings of each (docs/tuning.md). --set personas=NAME also sets whose answers are "
-        "trained on.",
+        "Compare ranks and methods of fine-tuning, as in Table 1 of Taubenfeld et al. 2024. Each method "
+        "is trained several times. The report says how far fine-tuning moves the Default agent, and what "
+        "the model loses in other tasks (docs/tuning.md). --set personas=NAME also chooses the personas "
+        "whose answers are learned.",
         "study sweep-lora --out runs/table1",
         *cli.debating("runs/sweep_lora-<time>", usual, trained=True),
         cli.dry_run(DRY_RUN),

@@ -22,9 +22,10 @@ def organisms_parser() -> Parser:
     """Return the options of `run.py study organisms`."""
     parser = Parser(
         "study organisms",
-        "Build models with one planted bias of known size (organisms), by a prompt, by training or as a law of the oracle. Score "
-        "the instruments on them: do they find the bias, is its size in their interval, do they leave controls alone? "
-        "(docs/tuning.md)",
+        "Build models with one planted bias of known size (organisms), by a prompt, by training or as a "
+        "law of the oracle. Then test whether Parley's instruments find the bias, whether their "
+        "confidence intervals contain its size, and whether they find no bias in controls "
+        "(docs/tuning.md).",
         EXAMPLES,
         cli.out("runs/organisms"),
     )

@@ -29,7 +29,11 @@ train --party first --r 256 --llm hf:mistralai/Mistral-7B-Instruct-v0.2,load=4bi
 """{first} and {second} are replaced by the debaters of the society `us`."""
 DRY_RUN = "measure one training step, print the expected calls, steps, time and memory, and stop: nothing is trained"
 PLAN = (
-    ("questions", "number of neutral questions to train on (default: 100). With --society us, ten are the paper's"),
+    (
+        "questions",
+        "number of neutral questions to train on (default: 100). With --society us, ten of the questions "
+        "come from the paper",
+    ),
     ("answers", "number of answers to each question (default: 20)"),
     ("personas", "number of personas of each party that answer (default: 1)"),
 )
@@ -40,18 +44,23 @@ RECIPE: tuple[tuple[str, Any, str], ...] = (
     ("rate", amount, "learning rate (default: 2e-4; dpo 5e-6; pocket has other defaults)"),
     ("epochs", amount, "passes through the data (default: 1)"),
     ("batch", natural, "examples per step (default: 32)"),
-    ("beta", amount, "for dpo: how strongly the model is kept near its start; higher is nearer (default: 0.5)"),
+    (
+        "beta",
+        amount,
+        "for dpo: how strongly the model is kept similar to the model before training; a higher number "
+        "means more similar (default: 0.5)",
+    ),
     ("length", natural, "maximum tokens per example (default: 512)"),
     (
         "held-out",
         amount,
-        "share of the questions kept out of training to measure the loss on them, 0 to 1 (default: 0)",
+        "fraction of the questions, 0 to 1, that is not used for training but to measure the loss (default: 0)",
     ),
     (
         "shuffle",
         natural,
-        "a control: train on answers of both parties in a random order (1, 2, ...: which draw), and "
-        "compare what the training moves by itself",
+        "train a control on answers of both parties in a random order, to measure what training alone "
+        "changes; N (1, 2, ...) chooses the random order",
     ),
 )
 
@@ -60,15 +69,18 @@ def train_parser() -> Parser:
     """The options of `run.py train`."""
     parser = Parser(
         "train",
-        "Fine-tune a model on its own partisan answers: to give them (supervised fine-tuning, SFT), or to prefer them to those "
-        "of the other party (direct preference optimisation, DPO). What is trained is a LoRA adapter, a small set of added "
-        "weights (docs/tuning.md).",
+        "Fine-tune a model on its own partisan answers. With supervised fine-tuning (SFT), the model "
+        "learns to give the answers of a party. With direct preference optimisation (DPO), the model "
+        "learns to prefer the party's answers to the other party's answers. The result is a LoRA "
+        "adapter, a small set of added weights (docs/tuning.md).",
         with_debaters(EXAMPLES),
         cli.society(),
         cli.settings(
-            "personas=NAME or personas=./folder: the set of personas that answer\nwords=N, max_tokens=N: the length "
-            "of an answer, as it is asked for (60) and at most (120); what is cut off ends with its last whole "
-            "sentence\ntemperature=X, top_p=X, min_p=X, top_k=N: how an answer is drawn (1, 1, 0, 0)"
+            "personas=NAME or personas=./folder: the set of personas that answer\n"
+            "words=N: the length of an answer that the prompt asks for (60)\n"
+            "max_tokens=N: the maximum length of an answer (120); a longer answer is cut after the last "
+            "whole sentence\n"
+            "temperature=X, top_p=X, min_p=X, top_k=N: how an answer is drawn (1, 1, 0, 0)"
         ),
         cli.model("the model that answers and is trained", "pocket", trained=True),
         cli.budget(),
@@ -77,9 +89,15 @@ def train_parser() -> Parser:
         cli.dry_run(DRY_RUN),
     )
     add_plan(parser)
-    about = "the party whose answers are learned: any of the society's but the neutral one, or first or second for its debaters"
+    about = (
+        "the party whose answers are learned: a party of the society except the neutral party; first and "
+        "second are the two debating parties"
+    )
     add_option(parser, "--party NAME", about, required=True)
-    about = "sft: learn the party's answers (default)\ndpo: learn to prefer them, continuing from the SFT adapter"
+    about = (
+        "sft: learn the party's answers (default)\n"
+        "dpo: learn to prefer the party's answers, continuing from the SFT adapter"
+    )
     add_option(parser, "--method", about, default="sft", choices=("sft", "dpo"))
     add_numbers(parser, RECIPE)
     add_option(parser, "--start DIR", "for dpo: the adapter to continue from (default: the SFT adapter in --out)", Path)
