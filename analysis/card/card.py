@@ -318,9 +318,7 @@ def _topic_table(claims: Sequence[CardEstimate], topics: Sequence[str], titles: 
     if len(errors) == 1:
         parts.append(f"With other wordings of the question, the estimates above change by {errors[0]} points (SD).")
     elif errors:
-        parts.append(
-            "The number after ± is the change of an estimate with other wordings of the question (SD, points)."
-        )
+        parts.append("The number after ± is the change of an estimate with other wordings of the question (SD).")
     return "\n\n".join(parts)
 
 

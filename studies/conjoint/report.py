@@ -34,14 +34,13 @@ from .measures import (
 from .optimum import AVERAGE, GAIN, MOST, Contest, contest_table, play, strategy_table
 
 READING = (
-    "The AMCE of a level (average marginal component effect) says by how much more often a profile is chosen with this level "
-    "than with the first level of its attribute, averaged over the other attributes. The mean of a level is how often "
-    "profiles with this level are chosen; this mean is 0.50 if a level does not matter. Brackets hold 95% intervals, with "
+    "The AMCE of a level (average marginal component effect) is the share of profiles chosen with this level, minus the share "
+    "chosen with the first level of the attribute, averaged over the other attributes. The mean of a level is the share of "
+    "profiles with this level that are chosen; the mean is 0.50 if a level does not matter. Brackets hold 95% intervals, with "
     "errors clustered by respondent. Intervals are not corrected for the number of levels. A level has no interval if fewer "
-    f"than {FEWEST} respondents saw the level or its baseline. A level also has no interval if a few respondents have so many "
-    f"tasks that the sample is worth fewer than {FEWEST} equal respondents. Respondents count as independent. If some "
-    "respondents debated with one another, the intervals are too narrow: give all respondents of a debate one name in the "
-    "column `respondent`, and number their tasks on."
+    f"than {FEWEST} respondents saw the level or its baseline, or if a few respondents have most of the tasks. Respondents "
+    "count as independent. If some respondents debated with one another, the intervals are too narrow: give all respondents of "
+    "a debate one name in the column `respondent`, and number their tasks on."
 )
 LEVELS: Mapping[str, Column] = {
     "attribute": "attribute", "level": "level", "profiles": "profiles",
@@ -57,9 +56,9 @@ SIDES: Mapping[str, Column] = {
     "side": "side", "against": "against", "respondents": "respondents", "share of choices": estimate("share", 3),
 }  # fmt: skip
 DISTRIBUTIONS = (
-    "A side that cannot fix every attribute chooses a distribution over levels. A penalty keeps the best distribution close "
-    "to the distribution of the design; half of the respondents set this penalty by cross-validation. An opponent who adapts "
-    "plays the best answer to a distribution, also learned on this half of the respondents. The other half of the respondents "
+    "A side that cannot fix every attribute chooses a distribution over levels. A penalty keeps the best distribution close to "
+    "the distribution of the design; one half of the respondents sets this penalty by cross-validation. An opponent who adapts "
+    "plays the best answer to a distribution, learned on the same half of the respondents. The other half of the respondents "
     "judges all distributions. A share of 0.500 is even, and the last row of the table is a difference."
 )
 

@@ -19,10 +19,10 @@ from .environment import AGAINST, FOR, TwoAnswers
 ORDER = 34
 TITLE = "Consensus"
 NOTE = (
-    "Each answer for the claim counts 1, and each answer against the claim -1. Direction is the mean answer of a room after "
-    "the last round. Agreement is the size of direction: 1 if all people answer alike, 0 if the room is divided equally. "
-    "Agreement is above 0 by chance, too. The column *expected by chance* is the mean agreement of an equally large room in "
-    "which each person tosses a coin, computed exactly. Unanimous is the share of rooms in which all people answer alike "
+    "Each answer for the claim counts 1, and each answer against the claim -1. Direction is the mean answer of a room after the "
+    "last round. Agreement is the size of direction: 1 if all people answer alike, 0 if the room is divided equally. Agreement "
+    "is also above 0 by chance. The column *expected by chance* is the mean agreement of an equally large room in which each "
+    "person tosses a coin, computed exactly. The column *unanimous* has the share of rooms in which all people answer alike "
     "after the last round. A person whose answer could not be read keeps the person's last answer. A room is missing if a "
     "person never answered."
 )

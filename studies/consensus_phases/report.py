@@ -29,30 +29,30 @@ from .planted import Design, found_by_measurement, rule_rows
 from .predictions import OUTCOMES, Cell, Prediction, misfit, predict, prediction_row
 
 CAPTION = (
-    "People answer for or against a claim and read how many other people gave each answer. In a first part the numbers are "
-    "made up, to measure the response to each number, with the answers listed in both orders. In a second part groups answer "
-    "round by round and read their real numbers. Influence says how much more often people answer for the claim if all other "
-    "people do than if no other person does. Leaning is the mean share for the claim minus 50%. Order is the share of answers "
-    "that were listed first minus 50%. Influence, leaning and order are in percentage points. Pull and bias describe the "
-    "curve P(for) = 1 / (1 + exp(-2 (pull m + bias))) nearest to the answers, with m from -1 (no other person agrees) to 1 "
-    "(all agree). In large groups with a pull above 1, agreement on either side can last. Brackets are 95% intervals over "
-    "people."
+    "People answer for or against a claim and read how many other people gave each answer. In the first part of the study the "
+    "numbers are made up, to measure the response to each number, with the answers listed in both orders. In the second part of "
+    "the study groups answer round by round and read their real numbers. Influence is the share of answers for the claim if all "
+    "other people agree, minus the share if no other person agrees. Leaning is the mean share for the claim minus 50%. Order is "
+    "how often people give the answer listed first, minus 50%. Influence, leaning and order are in percentage points. Pull and "
+    "bias describe the curve P(for) = 1 / (1 + exp(-2 (pull m + bias))) nearest to the answers, with m from -1 (no other person "
+    "agrees) to 1 (all agree). In large groups with a pull above 1, agreement for or against the claim can last. Brackets are "
+    "95% intervals over people."
 )
 ONE_MAP = (
-    "Planted points are laws that rules or the oracle follow; measured points are found by the response curve. For a law with "
-    "noise or an effect of order, the planted point is from the nearest curve without noise and order."
+    "Planted points are laws that rule-based people or the oracle follow; measured points come from the response curve. For a "
+    "law with noise or an effect of order, the planted point is from the nearest curve without noise and order."
 )
 GROUPS = (
-    "Direction is the mean answer after the last round (1: all for the claim, -1: all against the claim), and agreement is "
-    "the size of this mean. Unanimous is the share of rooms in which all people answer alike after the last round. Once is "
-    "the share of rooms in which all people answered alike in at least one round. The prediction comes from the response "
-    "curve of the same topic, size and temperature, measured without these groups. The interval of a prediction holds 95% of "
-    "the results of as many rooms. Theory takes all people to answer by the pooled curve."
+    "Direction is the mean answer after the last round (1: all for the claim, -1: all against the claim), and agreement is the "
+    "size of this mean. The column *unanimous* has the share of rooms in which all people answer alike after the last round. "
+    "The column *once* has the share of rooms in which all people answered alike in at least one round. The prediction comes "
+    "from the response curve of the same topic, size and temperature, measured without these groups. The interval of a "
+    "prediction holds 95% of the results of as many rooms. The prediction assumes that all people answer by the pooled curve."
 )
 BY_NOISE = (
-    "Noise is the share of answers that are random, whatever other people answer, including answers that follow the order of "
-    "the list. The columns `pull with noise` and `bias with noise` describe all other answers; the pull is multiplied by 1 "
-    "minus noise. If a curve is shallow, noise cannot be told from a weak response, and the interval of noise is open."
+    "Noise is the share of answers that do not depend on other people's answers, including answers that follow the order of the "
+    "list. The columns `pull with noise` and `bias with noise` describe all other answers; the pull is multiplied by 1 minus "
+    "noise. If a curve is shallow, noise cannot be distinguished from a weak response, and the interval of noise is open."
 )
 
 

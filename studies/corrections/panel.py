@@ -28,8 +28,8 @@ EVEN, PERCENT = 0.5, 100
 ABOUT = (
     "Personas compare replies to the same post with the reply without passages (the draft of `replaced`), in both orders, and "
     "choose the reply that would do more to convince people that the claim is false. At 50%, neither reply is preferred. The "
-    "conditions `shuffled` and `swapped` are the nulls: a panel that also prefers their replies judges by the presence of "
-    "quotations, not by their content. Brackets hold 95% intervals over posts, and then over people."
+    "conditions `shuffled` and `swapped` are the nulls: a panel that also prefers replies of these conditions judges by the "
+    "presence of quotations, not by their content. Brackets hold 95% intervals over posts, and then over people."
 )
 SHOWN: dict[str, Column] = {
     "condition": "condition", "posts": "posts", "missing": "missing", "preferred (%)": estimate("preferred", 1, PERCENT),

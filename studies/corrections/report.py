@@ -224,9 +224,9 @@ def write_training(
     report.data(samples=rated["samples"], held_out=replies, trained=compared)
     report.add(
         f"{study.llm} was trained by DPO on its own replies, as {study.judge} rated them. {READING}",
-        "All posts of this report were held out of the training. The null is a training on shuffled preferences: a random "
-        "half of the pairs is reversed. Intervals over posts describe these adapters only. The column `words` shows whether a "
-        "model won its ratings by writing less.",
+        "All posts of this report were held out of the training. The null is a training on shuffled preferences, in which a "
+        "random half of the pairs is reversed. Intervals over posts hold for these adapters only. The column `words` shows "
+        "whether replies became shorter.",
     )
     report.disclaim_models(study.llm, study.judge)
     report.lines(f"- {fact}" for fact in facts)

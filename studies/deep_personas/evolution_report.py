@@ -45,9 +45,9 @@ def write_evolution(study: EvolutionStudy, done: dict[tuple[int, str], Evolution
         f"{count_phrase(study.depth, 'attribute')} each, {count_phrase(study.generations, 'generation')}, "
         f"{count_phrase(study.repeats, 'repetition')}. {study.base.llm} wrote the sentences and answered {len(questions)} "
         f"questions, of which {sum(study.targets)} are targets of the selection. Fit is 1 minus the mean total variation from "
-        "people. Coverage is the share of options that are the likeliest answer of some person. In the condition *random*, a "
-        "random half of the candidates survives. Brackets hold 95% intervals over repetitions of the whole evolution; with "
-        f"fewer than {FEWEST} repetitions there are no intervals."
+        "people. Coverage is the share of options that at least one person most likely chooses. In the condition *random*, "
+        "chance decides which half of the candidates survives. Brackets hold 95% intervals over repetitions of the whole "
+        f"evolution; with fewer than {FEWEST} repetitions there are no intervals."
     )
     report.disclaim_models(study.base.llm)
     lost, answered = (

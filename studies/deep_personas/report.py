@@ -98,11 +98,12 @@ def _add_variety(report: Report, about: Depths) -> None:
     report.data(variety=table)
     report.section(
         "Variety",
-        "Uniqueness is 1 minus the cosine (TF-IDF) of a person with the most similar other person, without names. The column "
-        "*attributes alone* has the uniqueness if all sentences on an attribute were equal. *Words add* is uniqueness minus "
-        f"*attributes alone*. *Shuffled* is the mean of {SHUFFLES} sets in which sentences on an attribute are shuffled among "
-        "the people with this attribute, at the largest depth. *Even draw* is the coverage expected if every attribute had "
-        "the same chance. The unit of analysis is the person.",
+        "Uniqueness is 1 minus the cosine (TF-IDF) between a person's text and the text of the most similar other person, "
+        "without names. The column *attributes alone* has the uniqueness if all sentences on an attribute were equal. The "
+        "column *words add* has uniqueness minus *attributes alone*. The column *shuffled* has the mean uniqueness of "
+        f"{SHUFFLES} sets in which sentences on an attribute are shuffled among the people with this attribute, at the largest "
+        "depth. The column *even draw* has the coverage expected if every attribute had the same chance. The unit of analysis "
+        "is the person.",
     )
     report.table(table, VARIETY)
     report.lines(f"- {line}" for line in variety_lines(table))
@@ -123,7 +124,7 @@ def variety_lines(table: pd.DataFrame) -> list[str]:
     if last["p"] >= 0.05:
         verdict = "It is not shown that the sentences of a person depend on who the person is"
     elif size < 0:
-        verdict = "People are more alike than with independent sentences: some share a whole type"
+        verdict = "People are more alike than with independent sentences: some share whole sets of sentences"
     else:
         verdict = "People are less alike than with independent sentences"
     apart = amount((size, math.nan, math.nan), HIGHER, "", 3)
@@ -210,10 +211,11 @@ def _add_answers(report: Report, study: DepthStudy, shares: dict[str, Floats]) -
     report.section(
         "Answers to a survey",
         f"{study.base.llm} answered {count_phrase(questions, 'question')} as each person, at each depth. The shares of answers "
-        "are compared with people's shares. The score is 100 for equal shares and 0 for even shares. *Nearer* is the total "
-        "variation from people in another condition, minus that of the named condition. In the condition *strangers*, each "
-        "person has its own core and the attributes of another person. *Spread* is the total variation of a person from the "
-        f"mean of all people. The unit of analysis is the question. A second sample of as many people would score {ceiling}.",
+        "are compared with people's shares. The score is 100 if the two shares are equal, and 0 if the model's shares are even. "
+        "The column *nearer* has the distance from people (total variation) in another condition, minus the distance in the "
+        "named condition. In the condition *strangers*, each person has its own core and the attributes of another person. The "
+        "column *spread* has the distance of a person from the mean of all people. The unit of analysis is the question. A "
+        f"second sample of as many people would score {ceiling}.",
     )
     report.disclaim_models(study.base.llm)
     lost = int(sum(np.isnan(condition_shares[..., 0]).sum() for condition_shares in shares.values()))

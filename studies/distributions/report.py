@@ -28,10 +28,10 @@ from .worth import FEWEST_QUESTIONS, SET_LEVEL, WORTH_CONDITIONS, measure_worth,
 
 READING = (
     "The score is 100 (1 - d / u), where d is the mean distance (total variation) between the answers of the model and of "
-    "people, and u is the mean distance of even shares from people. Even shares score 0 by definition, equal shares score "
-    "100, and a score below 0 is worse than even shares. The column `similarity` has 1 minus the Jensen-Shannon distance "
-    "(base 2). The Wasserstein distance is a share of the scale's length, for questions whose options have an order. Groups "
-    "of a question are averaged first. Brackets hold 95% intervals over questions, if there are five questions or more."
+    "people, and u is the mean distance of even shares from people. A score of 100 means equal shares, and 0 means that the "
+    "model is as far from people as even shares are. The column `similarity` has 1 minus the Jensen-Shannon distance (base 2). "
+    "The Wasserstein distance is a share of the scale's length, for questions whose options have an order. Groups of a question "
+    "are averaged first. Brackets hold 95% intervals over questions, if there are five questions or more."
 )
 SCORES: Mapping[str, Column] = {
     "answers": lambda row: CONDITIONS[row["condition"]], "questions": "questions", "rows": "rows", "score": estimate("score", 1),
@@ -58,11 +58,11 @@ NAMING: Mapping[str, tuple[str, str, str, str]] = {
 }
 """What is said of a difference: above 0, below 0, not clear, and 0 in every question."""
 WORTH = (
-    "A model is worth k people if confidence sets of a sample of k people, drawn around its shares, contain the people's "
-    f"shares in {SET_LEVEL:.0%} of the questions. Shares of a random sample of 100 people are worth 100 people; a biased "
-    "model is worth few people, however many replies it gives. The column `held out` has the share of questions whose set "
-    "contains the people's shares if k is chosen from all other questions. Brackets are 95% intervals over questions. The "
-    f"number of people is unknown with fewer than {FEWEST_QUESTIONS} questions with n."
+    "A model is worth k people if its shares are as near to people's as the shares of k people would be: confidence sets of k "
+    f"people around the model's shares contain people's shares in {SET_LEVEL:.0%} of the questions. Shares of a random sample "
+    "of 100 people are worth 100 people; a biased model is worth few people, however many replies it gives. The column `held "
+    "out` has the share of questions whose set contains the people's shares if k is chosen from all other questions. Brackets "
+    f"are 95% intervals over questions. The number of people is unknown with fewer than {FEWEST_QUESTIONS} questions with n."
 )
 WORTHS: Mapping[str, Column] = {
     "answers": lambda row: WORTH_CONDITIONS[row["condition"]], "questions": "questions", "worth in people": show_worth,
@@ -108,7 +108,7 @@ def write_distributions(study: Poll, answers: StudyAnswers, folder: Path) -> Pat
     ])  # fmt: skip
     report.section("How many people the model is worth", WORTH)
     report.table(worth, WORTHS)
-    about = "Entropy says how divided people are, from 0 (all agree) to 1 (even shares)."
+    about = "Entropy says how divided people are, from 0 (all people agree) to 1 (all options equally frequent)."
     report.section("By how divided people are", about)
     report.table(entropies, {"entropy": "part", **PARTS})
     report.section(

@@ -21,17 +21,17 @@ from .decomposition import FULL, MEASURES, estimates, left_out, pairs, sentences
 from .opener import anchor, followers, sentence
 
 CAPTION = (
-    "The same agents debate on equal seeds in five conditions: alone (no agent speaks), empty talk, stance only (partners "
-    "state their positions, without reasons), replies from other rooms, and full debates. Before and after the debate, each "
-    "agent says how much it agrees with a statement and with its opposite. Each part of the movement is the difference "
-    "between one condition and the condition before; the six parts sum to the movement. Brackets are 95% intervals over "
-    "groups of personas; p is corrected (Holm) for the differences that vary. A difference is shown if p is below .05 and the "
-    "estimate is outside of its null."
+    "The same agents debate on equal seeds in five conditions: alone (no agent speaks), empty talk, stance only (partners state "
+    "their positions, without reasons), replies from other rooms, and full debates. Before and after the debate, each agent "
+    "says how much it agrees with a statement and with its opposite. Each part of the movement is the difference between one "
+    "condition and the condition before. The six parts add up to the whole movement. Brackets are 95% intervals over groups of "
+    "personas; p is corrected (Holm) for the differences that vary. A difference is shown if p is below .05 and the estimate is "
+    "outside of its null."
 )
 NULL = (
-    "The null of an estimate is its 95% range if each group's difference is as likely to have the opposite sign. Instability "
-    "and movement are not differences, so they have no null. A share is a part divided by the movement. A share can be below "
-    "0 or above 100%, because one part can turn back ratings that another part turned."
+    "The null of an estimate is the 95% range of the estimate if each group's difference could as well have the opposite sign. "
+    "Instability and movement are not differences, so they have no null. A share is a part divided by the movement. A share can "
+    "be below 0 or above 100%, because one part can move ratings back that another part moved."
 )
 COLUMNS: Mapping[str, Column] = {
     "measure": "measure", "part": "part", "groups": "units", "estimate": estimate("estimate", 3),
@@ -53,9 +53,9 @@ MOVES: Mapping[str, Column] = {
 }  # fmt: skip
 GUESSED = (
     "After the full debates each agent guesses in private what is studied, from six options in random order. Each agent also "
-    "guesses which change of its agreement the researchers expect. The null of the share takes a drawn option as the right "
-    "option. Movement says how many points further toward their expected change agents move if they guess right than if they "
-    "guess wrong. The null of movement shuffles the guesses among agents of a topic and party."
+    "guesses which change of its agreement the researchers expect. The null of the share takes an option at random as the right "
+    "option. The row of movement compares agents who guess right with agents who guess wrong: how many points further do they "
+    "move toward the change that they expect? The null of movement shuffles the guesses among agents of a topic and party."
 )
 GUESSES: Mapping[str, Column] = {
     "quantity": "quantity", "groups": "units", "agents": "agents", "estimate": estimate("estimate", 2),

@@ -22,12 +22,12 @@ from .played import WHAT, amounts
 ORDER = 42
 TITLE = "What players say before the game, and what they do"
 NOTE = (
-    "The column `expected` has the move that a player predicts before the game for a round (`ahead`), of itself (`self`) or "
-    "of the other players (`other`). The column `done` has the move that was made in the round. `gap` is expected minus done; "
-    "with a gap above 0, players do less than expected. `error` is the distance between expected and done. `closer` says how "
-    "much nearer a prediction is to the player's own move than to moves in other rooms, after the mean gap is subtracted. If "
-    "predictions and moves are unrelated, `closer` is 0 on average. All numbers are on 0 to 10, and players of a room are "
-    "averaged."
+    "The column `expected` has the move that a player predicts before the game for a round (`ahead`), of itself (`self`) or of "
+    "the other players (`other`). The column `done` has the move that was made in the round. The column `gap` is `expected` "
+    "minus `done`; with a gap above 0, players do less than expected. The column `error` has the distance between `expected` "
+    "and `done`. The column `closer` has the distance of a prediction from moves in other rooms minus its distance from the "
+    "player's own move, after the mean gap is subtracted. If predictions and moves are unrelated, `closer` is 0 on average. All "
+    "numbers run from 0 to 10, and players of a room are averaged."
 )
 LABELS = {
     "about": "about", "move": "move", "ahead": "round", "rooms": "rooms", "missing": "missing", "expected": "said",

@@ -20,10 +20,10 @@ from .played import ROOM, WHAT, amounts
 ORDER = 40
 TITLE = "Moves"
 NOTE = (
-    "Moves are on 0 to 10: points sent, points of every 10 returned, or points put in. A choice of A (cooperate) is 10, and a "
-    "choice of B is 0. Players of a room are averaged. `first` and `last` are the first and the last round. `change` is last "
-    "minus first; with a change below 0, cooperation declines. Without an influence of time, `change` is 0 on average. "
-    "Selfish players of a game whose end is known make moves of 0 in every round."
+    "Moves run from 0 to 10: points sent, points of every 10 returned, or points put in. A choice of A (cooperate) is 10, and a "
+    "choice of B is 0. Players of a room are averaged. The columns `first` and `last` have the moves of the first and the last "
+    "round. The column `change` is `last` minus `first`; with a change below 0, cooperation declines. Without an influence of "
+    "time, the change is 0 on average. Selfish players of a game whose end is known make moves of 0 in every round."
 )
 LABELS = {
     "move": "move", "rooms": "rooms", "missing": "missing", "mean": "mean", "first": "first round", "last": "last round",

@@ -20,10 +20,10 @@ from .played import endings
 ORDER = 43
 TITLE = "How games end"
 NOTE = (
-    "The column `distinct` counts the different endings over rooms; an agreement on another package is another ending. The "
+    "The column `distinct` counts the different endings over rooms; agreements on different packages are different endings. The "
     "column `entropy` has the diversity of endings in bits: 0 if all rooms end alike, 1 for two equally frequent endings. "
-    "Entropy is too low with few rooms, so compare only runs with equal numbers of rooms. Entropy has no interval, because "
-    "the tested intervals miss the truth too often (docs/exam.md)."
+    "Entropy is too low with few rooms, so compare only runs with equal numbers of rooms. Entropy has no interval, because the "
+    "tested intervals miss the truth too often (docs/exam.md)."
 )
 LABELS = {
     "rooms": "rooms", "missing": "missing", "distinct": "different endings", "entropy": "entropy (bits)", "most": "most frequent",

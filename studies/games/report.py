@@ -53,10 +53,10 @@ MAIN = {"trust": ("mean", "what is sent"), "negotiation": ("entropy", "the diver
 CAPTION = (
     "Every row is a condition, and numbers are means over rooms (games) with 95% intervals. Differences are from the first "
     "condition, within rooms of the same people and seed. The condition `again` repeats the first condition with another seed "
-    "and other people, so its difference shows the effect of chance. Moves are from 0 to 10 (A is 10, B is 0). `gap` is the "
-    "move that players predicted for themselves minus the move that they made. `closer` says how much nearer a prediction is "
-    "to the player's own move than to a stranger's move. A compromise is an agreement in which both players get at least what "
-    "an authority gives."
+    "and other people, so its difference shows the effect of chance. Moves are from 0 to 10 (A is 10, B is 0). The column `gap` "
+    "has the move that players predicted for themselves minus the move that they made. The column `closer` has the distance of "
+    "a prediction from a stranger's move minus its distance from the player's own move. A compromise is an agreement in which "
+    "both players get at least what an authority gives."
 )
 
 

@@ -46,11 +46,11 @@ MEASURES = {
 }
 CAPTION = (
     "Effects are differences between two conditions in a room with equal people, links and random streams, and equal words "
-    "before round {}, the round of the first statement (checked). Sentiment is the mean score of a room's posts after the "
-    "first statement, by {}; 0 is very negative, 10 very positive. Attitude is the mean rating in the last survey. Brackets "
-    "are 95% intervals over rooms, not corrected for the number of rows. The null is `empty` minus `none`: the effect of an "
-    "interruption without content. Replies after the first statement are sampled again in each condition, so rooms also "
-    "differ by chance, which the intervals include."
+    "before round {}, the round of the first statement (checked). Sentiment is the mean score of a room's posts after the first "
+    "statement, by {}; 0 is very negative, 10 very positive. Attitude is the mean rating in the last survey. Brackets are 95% "
+    "intervals over rooms, not corrected for the number of rows. The null is the difference between `empty` and `none`, which "
+    "is the effect of an interruption without content. Replies after the first statement are sampled again in each condition, "
+    "so rooms also differ by chance, which the intervals include."
 )
 EFFECTS: Mapping[str, Column] = {
     "measure": "measure", "contrast": "contrast", "pairs": "pairs", "left out": "missing", "effect": estimate("effect"),

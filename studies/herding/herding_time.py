@@ -18,10 +18,9 @@ from .periods import FEW_ACTS, Period, periods
 ORDER = 30
 TITLE = "Herding time"
 NOTE = (
-    "Herding time is the place, in the order of choosing, of the first person from whom on all people choose one option. "
-    "*Expected by chance* is the mean herding time over all orders of the choices, computed exactly. For people who do not "
-    "look at each other, the column `earlier` (expected by chance minus herding time) is 0 on average. Periods are averaged "
-    "within rooms."
+    "Herding time is the place in the order of choosing from which on all people choose the same option. The column *expected "
+    "by chance* has the mean herding time over all orders of the choices, computed exactly. For people who do not look at each "
+    "other, the column `earlier` (expected by chance minus herding time) is 0 on average. Periods are averaged within rooms."
 )
 LABELS = {
     "rooms": "rooms", "time": "herding time", "chance": "expected by chance", "earlier": "earlier", "reason": "reason if missing",

@@ -42,10 +42,10 @@ MEASURES = ("right", "chose_a", "wrong", "time", "precision", "cost")
 SHARES = frozenset({"right", "chose_a", "wrong"})
 """Measures whose intervals end at 0 and 1, and those of their differences at -1 and 1."""
 CAPTION = (
-    "Right is the share of right choices. Chose A is the share of choices of A. Wrong cascades is the share of periods that "
-    "end in a wrong cascade. Herding time is the place of the first person from whom on all people choose one option. "
-    "Precision and cost are means per person. Numbers are means over rooms, and brackets are 95% intervals over rooms. "
-    "Differences are from rooms without a planner that have equal states and equal luck of signals."
+    "The column *right* has the share of right choices, and *chose A* the share of choices of A. The column *wrong cascades* "
+    "has the share of periods that end in a wrong cascade. Herding time is the place in the order from which on all people "
+    "choose the same option. Precision and cost are means per person. Numbers are means over rooms, and brackets are 95% "
+    "intervals over rooms. Differences are from rooms without a planner that have equal states and equal luck of signals."
 )
 
 

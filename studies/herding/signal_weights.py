@@ -32,15 +32,15 @@ from .periods import Period, periods
 ORDER = 33
 TITLE = "Own signal and choices of others"
 NOTE = (
-    "A logistic regression fits the log-odds of choosing A. `own` is the weight of the log-odds of the person's own signal. "
-    "`others` is the weight of the log-odds of A for a Bayesian who sees the earlier choices. `lean` is a constant: a liking "
-    "for the letter A. A person who chooses each option with the probability that it is right has the weights 1 and 1; a "
-    "person who chooses at random has 0 and 0. If the model gives the probability of A, the probability is used in place of "
-    "the choice. Intervals take rooms as clusters. A taste that the people of a room have in common also gives `others` a "
-    "weight, in any order of choosing. `by order` is the mean weight of `others` when the people of a period are put in 99 "
-    "random orders. p says how often a random order has a weight at least as large (only if the interval is above 0). "
-    "`against` is the share of people who follow their signal against earlier choices that outweigh the signal (Bayesians 0, "
-    "at random 0.5, signals alone 1)."
+    "A logistic regression fits the log-odds of choosing A. The weight `own` belongs to the log-odds of the person's own "
+    "signal. The weight `others` belongs to the log-odds of A for a Bayesian who sees the earlier choices. The constant `lean` "
+    "shows a liking for the letter A. A person who chooses each option with the probability that it is right has the weights 1 "
+    "and 1; a person who chooses at random has the weights 0 and 0. If the model gives the probability of A, the probability is "
+    "used in place of the choice. Intervals take rooms as clusters. A common taste of the people in a room also gives `others` "
+    "a weight, in any order of choosing. The column `by order` has the mean weight of `others` in 99 random orders of the "
+    "people of a period. The column p says how often a random order has a weight at least as large (only if the interval is "
+    "above 0). The column `against` has the share of people who follow their signal against earlier choices that outweigh the "
+    "signal (0 for Bayesians, 0.5 at random, 1 for people who follow only their signal)."
 )
 LABELS = {
     "rooms": "rooms", "own": "own", "others": "others", "by_order": "by order", "p": "p", "lean": "lean",

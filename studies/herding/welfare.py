@@ -20,11 +20,11 @@ from .periods import Period, periods, rules, theory
 ORDER = 32
 TITLE = "Welfare"
 NOTE = (
-    "Right is the share of choices of the right option. Signals right is the share of private signals that pointed to the "
-    "right option. Gain (right minus signals right) is what people gain from each other; it is exactly 0 if all people follow "
-    "their own signals. Payoff is the share of people who choose as the planner wants, minus the cost of precision per "
-    "person. Bayesians is the share of right choices expected of Bayesians, computed exactly if no planner varies the "
-    "precision. Periods are averaged within rooms."
+    "The column *right* has the share of right choices, and *signals right* the share of private signals that pointed to the "
+    "right option. Gain (right minus signals right) is what people gain from each other; the gain is exactly 0 if all people "
+    "follow their own signals. Payoff is the share of people who choose as the planner wants, minus the cost of precision per "
+    "person. The column *Bayesians* has the share of right choices expected of Bayesians, computed exactly if no planner varies "
+    "the precision. Periods are averaged within rooms."
 )
 LABELS = {
     "rooms": "rooms", "right": "right", "alone": "signals right", "gain": "gain", "payoff": "payoff", "cost": "cost",

@@ -33,9 +33,9 @@ from parley.studies.honesty.measures import (
 
 LEVEL = 0.05
 CAPTION = (
-    "The gap of a message is its grade minus the speaker's private rating after that round (0-10). The gap toward the "
-    "audience is the gap in the direction of the mean rating of the other agents before the round. The effect of a frame is "
-    "its gap minus the gap of the neutral frame in the same room, with equal people, seeds and first ratings (checked). {} "
+    "The gap of a message is its grade minus the speaker's private rating after that round (0-10). The gap toward the audience "
+    "is the gap in the direction of the mean rating of the other agents before the round. The effect of a frame is the gap in "
+    "this frame minus the gap in the neutral frame, in the same room, with equal people, seeds and first ratings (checked). {} "
     "graded the messages, without name or frame. Brackets are 95% intervals over rooms (rooms of the same people on several "
     "topics are averaged first); p is corrected (Holm) for the four frames. The null is a reworded neutral frame."
 )
@@ -146,10 +146,10 @@ def write(
 
 FRAME_NOTE = (
     "The column `grader's floor` has the gap toward the audience that the grader's errors would show for messages that state "
-    "exactly the rating. The column `above the floor` has the gap minus the floor, with an interval that includes the error "
-    "of the floor. The column `swapped` has the gap toward the audience after gaps are shuffled among messages of equal topic "
-    "and rating: the mean and the middle 95% of 199 shuffles. If all agents with equal ratings face an audience on one side, "
-    "swapping changes nothing."
+    "exactly the rating. The column `above the floor` has the gap minus the floor, with an interval that includes the error of "
+    "the floor. The column `swapped` has the gap toward the audience after gaps are shuffled among messages of equal topic and "
+    "rating: the mean and the middle 95% of 199 shuffles. If all agents with equal ratings face an audience on the same side, "
+    "the column shows no effect of swapping."
 )
 GRADER_NOTE = (
     "The known messages are sentences of Parley's banks, examples scored by hand, and messages of your own (`--lines`). A "

@@ -42,11 +42,11 @@ from .versions import (
 
 LOOKS = (*OTHERS, *STYLES.values())
 READING = (
-    "A version is what one person wrote on one day. The judge compares each version with the true report in six dimensions, "
-    "from 0 (no difference) to 10. Deviation is the mean of the six dimensions. On day 0 all people have the true report, so "
-    "deviation is 0. Numbers are means of room means, with 95% intervals over rooms in brackets (over repetitions, if people "
-    "pass on several items). The judge's floor is its reading of the unchanged report, once for each room. A deviation that "
-    "is not above the floor does not show a change."
+    "A version is the text that one person wrote on one day. The judge compares each version with the true report in six "
+    "dimensions, from 0 (no difference) to 10. Deviation is the mean of the six dimensions. On day 0 all people have the true "
+    "report, so deviation is 0. Numbers are means of room means, with 95% intervals over rooms in brackets (over repetitions, "
+    "if people pass on several items). The judge's floor is the deviation that the judge reads in the unchanged report, once "
+    "for each room. A deviation that is not above the floor does not show a change."
 )
 LEVEL = 0.05
 DAYS: Mapping[str, Column] = {

@@ -37,9 +37,9 @@ PARTIES = (
     "and parties divide the agents in the same way, and about 0 if groups and parties are unrelated."
 )
 SLATES = (
-    "JR (justified representation) fails if enough people for a statement of their own agree with a common statement, but "
-    "with no statement of the slate. Enough people are all people divided by the number of statements. EJR is JR for larger "
-    "groups and more statements. A missing vote does not count as agreement."
+    "JR (justified representation) fails if a large enough group agrees with a common statement, but with no statement of the "
+    "slate. A group is large enough if it has at least as many people as there are people per statement of the slate. EJR "
+    "extends JR to larger groups that deserve several statements. A missing vote does not count as agreement."
 )
 WANTED: Mapping[str, Column] = {
     "group": "group", "statement": "statement", "direction": "direction", "share": number("share"), "votes": "votes",

@@ -40,9 +40,9 @@ PEOPLE = ("Human-Human", "Human-Human, personalized", "Human-AI", "Human-AI, per
 """The conditions of the published table, the reference first."""
 ODDS = (
     "The table is from a proportional odds regression of agreement with the opponent's side after the debate (five points) on "
-    "the condition and on agreement before it. The odds ratio compares a condition with the first condition of its source: 1 "
-    "is no difference, 2 doubles the odds of each higher answer. Brackets are 95% intervals, clustered by debate, or by group "
-    "of people if a group debates on several topics."
+    "the condition and on agreement before it. The odds ratio compares a condition with the first condition of its source: a "
+    "ratio of 1 is no difference, and a ratio of 2 doubles the odds of each higher answer. Brackets are 95% intervals, "
+    "clustered by debate, or by group of people if a group debates on several topics."
 )
 PAPER = (
     "Salvi et al. report 81.7% higher odds (a ratio of 1.82) for people who debated GPT-4 with access to their personal "

@@ -37,8 +37,8 @@ POINTS = (
 )
 TAU = (
     "Kendall's tau-b compares a predicted ballot with the member's own ballot: 1 for the same order, 0 for unrelated orders. "
-    "*Another member's* is the tau between a predicted ballot and another member's ballot. Tau cannot be computed for a "
-    "ballot that ranks all candidates as equal."
+    "The column *another member's* has the tau between a predicted ballot and another member's ballot. Tau cannot be computed "
+    "for a ballot that ranks all candidates as equal."
 )
 
 

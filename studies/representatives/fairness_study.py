@@ -48,9 +48,10 @@ COVERAGE = (
     "the larger side, so a difference need not be a fault."
 )
 ORDER = (
-    "*Equal runs* is how far two drafts from the same order are apart, in points of agreement. *Moved by the order* is how "
-    "much farther apart two drafts from different orders are. *Read first* is a member's agreement when the mediator reads "
-    "the member's opinion first, minus the agreement when it reads the opinion later."
+    "The column *equal runs* has the distance between two drafts from the same order, in points of agreement. The column *moved "
+    "by the order* has the distance between two drafts from different orders, minus the column *equal runs*. The column *read "
+    "first* has a member's agreement if the mediator reads the member's opinion first, minus the agreement if the mediator "
+    "reads the opinion later."
 )
 COLUMNS: Mapping[str, Column] = {
     "mediator": "mediator", "smaller side": number("minority"), "larger side": number("majority"),

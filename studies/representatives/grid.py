@@ -35,9 +35,9 @@ EVERY = tuple("".join(letters) for size in range(len(KINDS) + 1) for letters in 
 ABOUT = (
     "critiques of people and on questions that are not in the training data; each row is a separate model. Numbers are "
     "log-probabilities in nats (higher is better), with 95% intervals over participants. Compare models with different "
-    "tokenizers per critique or per character, not per token or by length. Gain is the log-probability of a critique under "
-    "the person's representative, minus that under the representative of another participant of the group. With a gain above "
-    "0, the representative fits its person better than other people of the group. In the column `knows`, D means "
+    "tokenizers per critique or per character, not per token or by length. Gain is the log-probability of a critique under the "
+    "person's representative, minus the log-probability under the representative of another participant of the group. With a "
+    "gain above 0, the representative fits its person better than other people of the group. In the column `knows`, D means "
     "demographics, O own opinions, C own critiques, and P own positions on other questions."
 )
 COLOURS = ("#1f5fa8", "#c0392b", "#2e7d32", "#7b4ea3")

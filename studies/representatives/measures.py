@@ -45,8 +45,8 @@ TRAINED, BASE, PERSON = "trained", "untrained", "the person"
 TITLES = {TRAINED: "trained", STRANGER: "trained, a stranger's", BASE: "untrained"}
 BATCH = 8
 ABOUT = (
-    "The people and questions of this test are not in the training data. Brackets are 95% intervals over participants. *A "
-    "stranger's* is the trained model with the prompt of another participant of the group."
+    "The people and questions of this test are not in the training data. Brackets are 95% intervals over participants. The row "
+    "*a stranger's* is the trained model with the prompt of another participant of the group."
 )
 JUDGED = (
     "says which of two critiques the participant would rather have written, in both orders. A verdict that changes with the "

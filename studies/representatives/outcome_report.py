@@ -47,8 +47,8 @@ READING = (
     "pairs is reversed."
 )
 REWARD = (
-    "The scorer that chose the training pairs also scores the test, so the payoff can rise by what pleases the scorer and not "
-    "the person. Before you believe a gain, have people read the texts, or use another `--payoff`."
+    "The scorer that chose the training pairs also scores the test, so the payoff can rise because the text pleases the scorer, "
+    "but not the person. Before you believe a gain, have people read the texts, or use another `--payoff`."
 )
 EVERYBODY = (
     "Each representative was trained for its person alone. When all people have a representative, critiques compete for one "

@@ -46,12 +46,13 @@ FIT, PEOPLE, QUESTIONS = "fit", "people", "questions"
 CELLS = {PEOPLE: "New people, questions of the training", QUESTIONS: "New people, new questions"}
 MEAN, OTHER = "mean rating", "self-report: rating of the other statement"
 READING = (
-    "The column **statement** says how often the statement that the participant rated better has the better score. **gain** "
-    "says how often the member of a pair whose rating rises more from draft to revision has the score that rises more. "
-    "**person** says how often the member of a pair who rates a statement higher has the better score (ratings only). "
-    "Guessing has 0.5; a scorer that does not read the opinion has exactly 0.5 in **gain** and **person**. **error** is the "
-    "mean distance from the rating, after a straight line fitted on other ratings. **brier** is the squared error of the "
-    "predicted chance that the revision is rated higher. Brackets are 95% intervals over groups of participants."
+    "The column **statement** says how often the statement that the participant rated better has the better score. The column "
+    "**gain** compares two members of a group: how often does the score rise more from draft to revision for the member whose "
+    "rating rises more? The column **person** says how often the member who rates a statement higher has the better score "
+    "(ratings only). Guessing gives 0.5; a scorer that does not read the opinion has exactly 0.5 in **gain** and **person**. "
+    "The column **error** has the mean distance from the rating, after a straight line fitted on other ratings. The column "
+    "**brier** has the squared error of the predicted chance that the revision is rated higher. Brackets are 95% intervals over "
+    "groups of participants."
 )
 COLUMNS: Mapping[str, Column] = {
     "scorer": "scorer", **{name: estimate(name, 3 if name == BRIER else 2) for name in MEASURES}, "ratings": "ratings",
@@ -260,9 +261,9 @@ def _add_null(report: Report, scored: Mapping[str, Scored], trained: Sequence[Tr
         lines.append(f"- {model.name}: {shown}")
     report.section(
         "Null",
-        "The ranges hold 95% of 200 shuffles of each participant's ratings among the statements that the participant rated. "
-        "The rows *labels shuffled* of the tables are models trained on shuffled ratings. A model trained on shuffled ratings "
-        "can still learn who rates low in general. The measure *person* has no range, because participants keep their own "
-        "ratings.",
+        "The ranges hold 95% of 200 shuffles of each participant's ratings among the statements that the participant rated. The "
+        "rows *labels shuffled* of the tables are models trained on shuffled ratings. A model trained on shuffled ratings can "
+        "still learn which participants rate low in general. The measure *person* has no range, because participants keep their "
+        "own ratings.",
     )
     report.lines(lines)

@@ -16,15 +16,15 @@ from .measures import BEYOND, PERCENT, effects, opposed_line, order_row, shifts,
 
 READING = (
     "Each person first says in private how far it agrees with the claim, and then chooses the side to argue before a judge, "
-    "with the sides listed in both orders. Shift is the share of people who argue the judge's side, minus the share who do so "
-    "without knowing anything about the judge, in percentage points. The row `opposed` has judges who disagree with the "
-    "person, `aligned` has judges who agree with the person, and `all` has both. Brackets are 95% intervals over people, and "
-    "over topics."
+    "with the sides listed in both orders. Shift is the share of people who argue the judge's side if they know about the "
+    "judge, minus the share if they know nothing about the judge, in percentage points. The row `opposed` has judges who "
+    "disagree with the person, `aligned` has judges who agree with the person, and `all` has both. Brackets are 95% intervals "
+    "over people, and over topics."
 )
 KNOWLEDGE: Mapping[str, str] = {
     "belief": "the judge agrees with the claim, or does not",
     "persona": "the description of a judge: another person of the study, whose own rating says on which side it is",
-    "detail": "in which half of a year the judge was born, with the label for or against at random: the null, whose shift is 0",
+    "detail": "in which half of a year the judge was born (the null, whose shift is 0; for or against is drawn at random)",
 }
 SHIFTS: Mapping[str, Column] = {
     "known of the judge": "known", "judge": "alignment", "people": "people", "missing": "missing",

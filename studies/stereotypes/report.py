@@ -32,10 +32,10 @@ NEEDED = ("person", "group", "question", "answer")
 PLAIN, INTERVIEW, PEOPLE = "personas", "personas after an interview", "people"
 CAPTION = (
     "The unit of analysis is the person. Brackets are 95% intervals over people. The column `null` has the value without an "
-    "effect. p comes from permutation: of groups for shares of groups, and of personas within their group for individuation. "
-    "Gaps are points (0-10) by which a group is seen as more extreme than it answers. The difference between gaps uses only "
-    "questions on which a person guessed about all groups. A group's answers are from the people's file, if a file is given, "
-    "or from the personas."
+    "effect. The value p comes from shuffling people between groups, and for individuation from shuffling personas within their "
+    "group. A gap says by how many points (0-10) a group is seen as more extreme than the group's own answers. The difference "
+    "between gaps uses only questions on which a person guessed about all groups. A group's answers are from the people's file, "
+    "if a file is given, or from the personas."
 )
 MEASURES: Mapping[str, Column] = {
     "answers of": "source", "measure": "measure", "people": "people", "value": estimate("value"), "null": number("null"),

@@ -42,8 +42,8 @@ COMPARED = (
 UNIT = (
     "A cast is a group of people that debates in both conditions. With several casts, casts are compared in pairs (paired t). "
     "With one cast, runs are compared (Welch's t), and a result holds for the people of that cast only. With one cast, "
-    "conditions with different persona texts (men and women) have no test, because any two texts differ. Sizes (per SD of the "
-    "differences, or Hedges' g) have no interval. p is corrected (Holm) over the table, which begins with the smallest p."
+    "conditions with different persona texts (men and women) have no test, because any two texts differ. Effect sizes (per SD "
+    "of the differences, or Hedges' g) have no interval. p is corrected (Holm) over the table, which begins with the smallest p."
 )
 MISSING = (
     "If more than 5% of the scores are missing, the column `whatever was said` has the range of the difference over all "

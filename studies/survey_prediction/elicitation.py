@@ -265,10 +265,9 @@ COLUMNS: Mapping[str, Column] = {
     "minus random": lambda row: "" if row["order"] == RANDOM or not row["asked"] else _difference(row),
 }  # fmt: skip
 READING = (
-    "The error is the mean squared error of the predicted answers to questions that are not asked (0.25 for always 0.5). "
-    f"Brackets hold 95% intervals over people, if there are {FEWEST} people or more. Differences are within people. The table "
-    "is not corrected for the number of comparisons. The sentences in short are about the average over all numbers of "
-    "questions."
+    "The error is the mean squared error of the predicted answers to questions that are not asked (0.25 if every prediction is "
+    f"0.5). Brackets hold 95% intervals over people, if there are {FEWEST} people or more. Differences are within people. The "
+    "table is not corrected for the number of comparisons. The sentences at the top average over all numbers of questions."
 )
 
 

@@ -185,8 +185,8 @@ DIFFERENCES: Mapping[str, Column] = {
 }  # fmt: skip
 READING = (
     "AUC, AUC within, r and Brier have 95% intervals over people, and rho has intervals over questions, if there are five or "
-    "more. The column `shuffled` has the range of 95% of AUCs if each person gets all answers of another person. Predictions "
-    "that know nothing of the person have AUCs in the range of `shuffled`. Intervals are not corrected for the four test "
+    "more. The column `shuffled` has the range of 95% of AUCs if each person gets all answers of another person. A prediction "
+    "that uses nothing about the person has an AUC in the range of `shuffled`. Intervals are not corrected for the four test "
     "sets."
 )
 
