@@ -90,7 +90,7 @@ def test_the_decoding_table_is_that_of_the_code() -> None:
     text = (DOCS / "odd.md").read_text(encoding="utf-8")
     plain, structured, private = load_preset("three_way"), load_preset("structured_debate"), load_preset("consensus")
     words = DraftRevise().words
-    again = f"asked again once if unreadable (`asks` {plain.surveys.asks})"
+    again = f"if a rating is unreadable, Parley asks once more (`asks={plain.surveys.asks}`)"
     for row in (
         f"| an utterance | {plain.speech.temperature} (`temperature`) | {plain.speech.max_tokens} (`max_tokens`) "
         f"| top_p {plain.speech.top_p}; {plain.speech.words} words",
