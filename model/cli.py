@@ -24,7 +24,7 @@ from parley.model.path_options import result_folder
 from parley.model.placement import Workers, use_workers
 
 Parent = argparse.ArgumentParser
-OUTPUT, THEIRS = "seed and output", "the scenario's"
+OUTPUT, THEIRS = "seed and output", "set by the scenario"
 MODELS = """
 pocket: the small model that comes with Parley
 oracle: the rule-based speaker, whose bias is known
@@ -232,7 +232,7 @@ def add_option(to: Any, spec: str, about: str, kind: Any = None, default: Any = 
     more |= {"metavar": metavar} if metavar else {}
     more |= {"type": kind} if kind else {}
     more |= {"default": default} if default is not None else {}
-    if default not in (None, "", []) and "(default" not in about:
+    if default not in (None, "", [], ()) and "(default" not in about:
         about += _default_note(f"{default:g}" if isinstance(default, float) else str(default))
     to.add_argument(name, help=about, **more)
 

@@ -62,7 +62,9 @@ def audit_parser() -> Parser:
             "print the conditions, the calls and the smallest detectable effect, and stop without calling a model"
         ),
     )
-    add_option(parser, "--sections NAME[,NAME]", "sections of the card, by name (default: all)", default="")
+    add_option(
+        parser, "--sections NAME[,NAME]", "names of the sections that the card contains (default: all)", default=""
+    )
     about = "the model that judges answers and statements (default: oracle for Parley's own speakers, otherwise none)"
     add_option(parser, "--judge SPEC", about)
     about = (

@@ -47,7 +47,7 @@ def cluster_script_parser() -> Parser:
     )
     add_option(parser, "--gpus N", "GPUs of each job or machine", natural, 0)
     add_option(parser, "--memory N", "GB of memory of each job or machine", positive, 16)
-    add_option(parser, "--time HH:MM:SS", "the longest time of a job", default="04:00:00")
+    add_option(parser, "--time HH:MM:SS", "the maximum duration of a job", default="04:00:00")
     return parser
 
 

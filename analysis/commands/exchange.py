@@ -22,7 +22,7 @@ def export_bundle_parser() -> Parser:
     )
     add_option(parser, "RUN", "folders of runs", Path, name="runs", nargs="+")
     add_option(parser, "--author NAME", "the author of the runs, for the metadata", default="")
-    about = "the licence of the bundle: an SPDX name such as CC-BY-4.0, or an address (default: not stated)"
+    about = "the licence of the bundle: an SPDX name such as CC-BY-4.0, or a web address (default: not stated)"
     add_option(parser, "--license NAME", about, default="")
     return parser
 
@@ -89,8 +89,9 @@ def export_eval_parser() -> Parser:
     """Return the options of `run.py export eval`."""
     parser = Parser(
         "export eval",
-        "Write a run as an .eval file, which the viewer of Inspect opens: one sample per room, with texts, ratings and tokens "
-        "(docs/files.md). Needs the package inspect-ai: pip install 'parley-debates[inspect]'.",
+        "Write a run as an .eval file, which the viewer of Inspect opens: one sample per room, with "
+        "texts, ratings and tokens (docs/files.md). The command needs the package inspect-ai: pip "
+        "install 'parley-debates[inspect]'.",
         "export eval runs/a --out a.eval",
         cli.out("run.eval in the folder", "FILE"),
     )

@@ -322,5 +322,5 @@ def ask_questions(
 def add_people(parser: Parser, count: str, usual: int | None = None) -> None:
     """Add the options that say which personas answer. count: the option with their number; usual: its default (None: all)."""
     add_option(parser, "--personas SET", "name of the set of personas that answer", default="voters")
-    about = f"number of personas, of each party in turn{'' if usual else ' (default: all of the set)'}"
+    about = f"number of personas, taken from each party in turn{'' if usual else ' (default: all personas of the set)'}"
     add_option(parser, f"--{count} N", about, positive, usual)

@@ -59,7 +59,12 @@ def questionnaire_parser() -> Parser:
     add_option(parser, "--temperature X", "sampling temperature of the model (default: 1)", amount, default=1.0)
     add_option(parser, "--personas SET", "panel, orders: name of the set of personas to ask (default: voters)")
     add_option(parser, "--people N", "panel, orders: number of people of each party (default: all)", positive)
-    about = "wave: steering sentences: parties (default: 'You are ...' for each), none, or a .csv (name, sentence, opposite)"
+    about = (
+        "wave: which steering sentences to use\n"
+        "parties: 'You are ...' for each party (default)\n"
+        "none: no steering sentences\n"
+        "FILE.csv: a table with the columns name, sentence and opposite"
+    )
     add_option(parser, "--steering WHICH", about)
     add_option(parser, "--date DATE", "wave: date of the wave in the report (default: today)")
     about = (
@@ -134,8 +139,9 @@ def validate_parser() -> Parser:
     """Return the options of `run.py study validate`."""
     parser = Parser(
         "study validate",
-        "Interview every persona with the questions of its society (us: the 21 of the UCL study), and let a judge "
-        "say whether the answers fit.\nWith --review: compare the judge's verdicts with those of people.",
+        "Interview every persona with the questions of its society (us: the 21 questions of the UCL "
+        "study), and let a judge say whether the answers fit.\n"
+        "With --review, the command compares the judge's verdicts with people's verdicts.",
         "study validate --llm oracle --judge oracle",
         cli.society(),
         *cli.asking("runs/validate-<time>", "the model to interview; give --llm again for another", "none"),

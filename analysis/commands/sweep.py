@@ -50,8 +50,8 @@ def sweep_parser() -> Parser:
     """Return the options of `run.py sweep`."""
     parser = Parser(
         "sweep",
-        "Run a scenario with every combination of some values and every seed, each in its own run folder. Repeat a stopped "
-        "command to continue (docs/sweeps.md).",
+        "Run a scenario with every combination of the given values, and with every seed. Each "
+        "combination has its own run folder. Repeat a stopped command to continue (docs/sweeps.md).",
         EXAMPLES,
         cli.scenario(),
         *cli.debating("runs/sweep-<scenario>-<time>", divided=cells_of_workers()),

@@ -70,7 +70,10 @@ def personas_parser() -> Parser:
         "deep: people with many attributes of a taxonomy (studies/deep_personas/README.md)"
     )
     add_option(parser, "--set", about, default="voters", choices=("voters", "enhanced", "twins", "deep"))
-    about = "write only the personas of this party: its code, or first or second for a debater (default: all of the parties)"
+    about = (
+        "code of the only party whose personas are written; first and second are the two debating "
+        "parties (default: all parties)"
+    )
     add_option(parser, "--party NAME", about)
     add_option(parser, "--depth N", f"with --set deep: number of attributes of each person (default: {DEPTH})", natural)
     about = "number of people of each party, with --set deep only (default: as many as the list of first names has)"

@@ -88,8 +88,8 @@ def arena_parser() -> Parser:
     parser = message_parser(
         "arena",
         "Let a panel of personas compare messages in pairs, each pair in both orders, and score how "
-        "persuasive they are. With --rewrite, a model rewrites each message, and the panel compares the old "
-        "message with the new one (studies/arena/README.md).",
+        "persuasive each message is. With --rewrite, a model rewrites each message, and the panel "
+        "compares the old message with the new one (studies/arena/README.md).",
         "arena messages.csv --llm openai:gpt-4o-mini --aim 'to convince people that taxes are fair'\n"
         "arena --topic racism --llm oracle --rewrite",
         topic="the first topic of the society, if no file is given",
@@ -154,8 +154,9 @@ def rehearse_parser() -> Parser:
     """Return the options of `run.py study rehearse`."""
     parser = message_parser(
         "rehearse",
-        "Ask a model for advice on a message, let it write candidates, let personas rate them, and choose the best. Other "
-        "personas then rate the choice, a random candidate and a message without advice (studies/arena/README.md).",
+        "Ask a model for advice on a message, let the model write candidate messages, and choose the "
+        "candidate that personas rate best. Other personas then rate the chosen candidate, a random "
+        "candidate and a message without advice (studies/arena/README.md).",
         "rehearse problems.csv --llm openai:gpt-4o-mini\nrehearse --topic racism,inflation --llm oracle",
         topic="all topics of the society, if no file is given; each topic is one problem",
         readers="audience",

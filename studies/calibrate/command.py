@@ -12,7 +12,7 @@ from parley.model.cli import Parser
 
 def parser() -> Parser:
     """Return the options of `run.py study calibrate`."""
-    topic, llm = "those of the society", "both, each with its control"
+    topic, llm = "the topics of the society", "both models, each with its control"
     usual = {"topic": topic, "repetitions": "40", "rounds": "5", "llm": llm}
     return Parser(
         "study calibrate",

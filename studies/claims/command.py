@@ -38,7 +38,7 @@ def claim_parser() -> Parser:
         "not matter (wording, order, scale, memory, ...). The report says whether the claim holds, and "
         "on which settings the claim depends (studies/claims/README.md).",
         EXAMPLES,
-        cli.model("the models with which the claim is checked", "those of the file"),
+        cli.model("the models with which the claim is checked", "the models named in the file"),
         cells_of_workers(),
         cli.budget(),
         cli.retry_failures(),
@@ -174,7 +174,7 @@ def confirm_parser() -> Parser:
         "and test the claim. A test that differs from the plan is called exploratory "
         "(studies/claims/README.md).",
         CONFIRM,
-        cli.model("the model, which must be one of the registered models", "the first one registered"),
+        cli.model("the model, which must be one of the registered models", "the first registered model"),
         cells_of_workers(),
         cli.budget(),
         cli.retry_failures(),

@@ -31,11 +31,11 @@ def parser() -> Parser:
     """Return the options of `run.py study correct`."""
     parser = Parser(
         "study correct",
-        "Let a model answer posts that spread false claims, with passages of a folder as evidence and "
-        "without, and let a judge rate refutation, evidence, politeness and factuality "
+        "Let a model answer posts that spread false claims, with and without evidence from the files of "
+        "a folder. A judge rates the refutation, evidence, politeness and factuality of each answer "
         "(studies/corrections/README.md).\n"
-        "With --train: train the model on its own rated replies, and compare replies before and after "
-        "the training, on posts that were not used for training.",
+        "With --train, the command trains the model on the model's own rated replies, and compares "
+        "replies before and after the training, on posts that were not used for training.",
         EXAMPLES,
         *cli.asking("runs/correct-<time>", "the model that writes the replies"),
         cli.dry_run("print the number of replies and verdicts, and stop without calling a model"),
@@ -49,9 +49,12 @@ def parser() -> Parser:
     add_option(parser, "--passages N", "number of passages shown to the model for each post", positive, 3)
     add_option(parser, "--words N", "the prompt asks for a reply of at most N words", positive, 60)
     add_option(
-        parser, "--samples N", f"replies to each post in each condition (default: 1; with --train {SAMPLES})", positive
+        parser,
+        "--samples N",
+        f"number of replies to each post in each condition (default: 1; with --train {SAMPLES})",
+        positive,
     )
-    about = "number of personas that compare the replies in pairs: which is more persuasive? (default: none)"
+    about = "number of personas that compare replies in pairs, and choose the more persuasive reply (default: none)"
     add_option(parser, "--panel N", about, positive)
     add_option(parser, "--personas SET", "with --panel: name of the set of personas (default: voters)")
     add_option(

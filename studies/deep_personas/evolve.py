@@ -39,12 +39,15 @@ def parser() -> Parser:
     )
     add_option(options, "--group NAME", "the group of the survey that is the target (default: the only group)")
     add_option(
-        options, "--party NAME", "the party of the people (default: default, people without a party)", default="default"
+        options,
+        "--party NAME",
+        "the party of the people (default: the party named default, people without a party)",
+        default="default",
     )
     add_option(options, "--size N", "number of people in each candidate population", positive, 6)
     add_option(options, "--depth N", "number of attributes of a person", positive, 3)
     add_option(options, "--candidates N", "number of candidate populations that survive each generation", positive, 4)
-    add_option(options, "--generations N", "generations", positive, 10)
+    add_option(options, "--generations N", "number of generations", positive, 10)
     add_option(
         options,
         "--repeats N",

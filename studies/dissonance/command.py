@@ -30,7 +30,10 @@ def parser() -> Parser:
         "a table (.csv) with the columns person, chosen and rejected; the column order is optional",
         Path,
     )
-    about = "a table (.csv) with the column belief, and either columns of numbers (its vector) or the column text"
+    about = (
+        "a table (.csv) with the column belief, and either the column text or columns with the numbers "
+        "of the belief's vector"
+    )
     add_option(parser, "--beliefs FILE", about, Path, required=True)
     return parser
 

@@ -22,7 +22,7 @@ def parser() -> Parser:
         "rating across the middle of the scale (studies/flips/README.md).",
         "study flips --llm oracle,flips=conformity:0.4 --topic racism --blocks 6",
         cli.society(),
-        cli.topic("those of the society"),
+        cli.topic("the topics of the society"),
         cli.settings(),
         cli.model("the model whose flips are explained", required=True, parties=True),
         cli.budget(),

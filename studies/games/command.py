@@ -26,10 +26,13 @@ def parser() -> Parser:
         "--native",
         default="",
         metavar="MODEL",
-        help="in a negotiation, add a condition with a model that thinks by itself",
+        help="in a negotiation, add a condition with a reasoning model",
     )
     options.add_argument(
-        "--human", type=Path, metavar="FILE", help="a CSV of games that people played (studies/games/README.md)"
+        "--human",
+        type=Path,
+        metavar="FILE",
+        help=("a CSV file of games that people played, for comparison (studies/games/README.md)"),
     )
     return options
 

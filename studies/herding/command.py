@@ -12,8 +12,8 @@ def parser() -> Parser:
     """Return the options of `run.py study herding`."""
     return conditions_parser(
         "herding",
-        "Let people choose between two options one after another, without a planner and with planners who set the precision "
-        "of their private signals, and compare people with Bayesians.",
+        "Let people choose between two options one after another. In some conditions, a planner sets how precise "
+        "people's private signals are. The report compares people with ideal Bayesian choosers.",
     )
 
 

@@ -24,8 +24,8 @@ def parser() -> Parser:
         options, "RUN", "run folders with a survey after each round", path_options.recorded_run, name="runs", nargs="+"
     )
     about = (
-        "laws that take part besides the baselines: names of files in agents/mechanisms/, and ./FILE.py for "
-        "a law of your own (default: every law of Parley)"
+        "laws to compare with the baselines: names of files in agents/mechanisms/, and ./FILE.py for a "
+        "law of your own (default: every law of Parley)"
     )
     add_option(options, "--laws NAME,...", about, default="all")
     about = (

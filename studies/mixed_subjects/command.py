@@ -31,10 +31,21 @@ def parser() -> Parser:
         "a CSV file about people, with the columns person, outcome and predictions; the column condition is optional",
         Path,
     )
-    add_option(options, "--control NAME", "the condition that is subtracted (default: control, or the first condition)")
-    about = "take predictions from the last ratings of a run: its folder, or CONDITION=FOLDER for each condition"
+    add_option(
+        options,
+        "--control NAME",
+        "the control condition, which is subtracted from the other condition (default: control, or the "
+        "first condition)",
+    )
+    about = (
+        "the folder of a run whose last ratings are the predictions; with conditions, CONDITION=FOLDER "
+        "for each condition"
+    )
     options.add_argument("--run", metavar="[CONDITION=]FOLDER", action="append", default=[], help=about)
-    about = "budget, price of a person and price of a prediction, such as 1000,5,0.01: plan how many of each to buy"
+    about = (
+        "three numbers: the budget, the price of a person and the price of a prediction, such as "
+        "1000,5,0.01. The report then plans how many people and predictions to buy"
+    )
     add_option(options, "--prices NUMBERS", about)
     return options
 

@@ -22,7 +22,9 @@ def parser() -> Parser:
     )
     add_option(options, "--early N", "the early statement comes before this day", natural, default=2)
     add_option(options, "--late N", "the late statement comes before this day", natural, default=5)
-    add_option(options, "--judge SPEC", "the model that judges the versions (default: the model that writes them)")
+    add_option(
+        options, "--judge SPEC", "the model that judges the versions (default: the model that writes the versions)"
+    )
     return options
 
 

@@ -13,7 +13,9 @@ from parley.model.cli import Parser, add_option
 def parser() -> Parser:
     """Return the options of `run.py study arguments`."""
     return conditions_parser(
-        "arguments", "Measure how far a skeptic moves, by the kind of argument that a convincer uses."
+        "arguments",
+        "Let one agent, the convincer, argue with another agent, the skeptic. Measure how far each kind "
+        "of argument moves the skeptic.",
     )
 
 
@@ -29,7 +31,8 @@ def personalised_parser() -> Parser:
     """Return the options of `run.py study personalised`."""
     options = conditions_parser(
         "personalised",
-        "Run debates in which the opponent is introduced as a person or an AI, with or without its demographics.",
+        "Run debates in which the opponent is introduced as a person or as an AI, and in which debaters "
+        "do or do not know each other's demographics.",
     )
     add_option(options, "--data FOLDER", "the folder with Salvi's table (docs/personas.md)", Path)
     return options

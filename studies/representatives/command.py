@@ -150,8 +150,8 @@ def grid_parser() -> Parser:
     """The options of `run.py study representatives grid`."""
     parser = lesson_parser(
         "grid",
-        "Train representatives with different knowledge and of two model sizes, and compare them.\nWith one --llm the second "
-        "size is every other layer of the model.",
+        "Train representatives with different knowledge and of two model sizes, and compare them.\n"
+        "With one --llm, the second size is a smaller model that keeps every second layer.",
         many=True,
     )
     add_option(parser, "--choices LETTERS[,LETTERS]", CHOICES)

@@ -23,10 +23,10 @@ HYPERPARAMETERS = (
     ("r", natural, "rank of LoRA; 0 trains all weights (default: 0)"),
     ("rate", amount, "constant learning rate (default: 1e-5; pocket 1e-3; with LoRA that of run.py train)"),
     ("batch", natural, "ratings or pairs per step (default: 32)"),
-    ("micro", natural, "ratings or pairs per forward pass; fewer need less memory (default: 16)"),
+    ("micro", natural, "ratings or pairs per forward pass; a smaller number needs less memory (default: 16)"),
     ("epochs", amount, "maximum passes through the data (default: 5)"),
-    ("every", natural, "training steps between two measurements of the validation loss (default: 20)"),
-    ("patience", natural, "measurements without a better loss before training stops (default: 3)"),
+    ("every", natural, "number of training steps between two measurements of the validation loss (default: 20)"),
+    ("patience", natural, "number of measurements without a better loss after which training stops (default: 3)"),
     ("length", natural, "maximum tokens of a question, an opinion and a statement together (default: 1024)"),
 )
 
@@ -87,8 +87,9 @@ def outcomes_parser() -> Parser:
     """The options of `run.py study representatives outcomes`."""
     parser = lesson_parser(
         "outcomes",
-        "Train a representative, then train it further (DPO) on critiques that lead the group to a statement with a higher "
-        "payoff for its person, and measure the change on other people and questions (studies/representatives/README.md).",
+        "Train a representative. Then train the representative further (DPO) on critiques that lead the "
+        "group to a statement with a higher payoff for the represented person, and measure the change on "
+        "other people and questions (studies/representatives/README.md).",
         cli.budget(),
         adapter=True,
     )
@@ -157,11 +158,11 @@ study representatives steps runs/consensus --llm oracle --out runs/steps"""
 LESSON: tuple[tuple[str, Any, str], ...] = (
     ("r", natural, "rank of LoRA; 0 trains all weights, as in the study (default: 0)"),
     ("rate", amount, "constant learning rate (default: 1e-5; pocket 1e-3; with LoRA that of run.py train)"),
-    ("batch", natural, "examples per step (default: 32; the study 128)"),
-    ("micro", natural, "examples per forward pass; fewer need less memory (default: 8)"),
+    ("batch", natural, "examples per step (default: 32; the study used 128)"),
+    ("micro", natural, "examples per forward pass; a smaller number needs less memory (default: 8)"),
     ("epochs", amount, "maximum passes through the data (default: 20)"),
-    ("every", natural, "training steps between two measurements of the validation loss (default: 20)"),
-    ("patience", natural, "measurements without a better loss before training stops (default: 3)"),
+    ("every", natural, "number of training steps between two measurements of the validation loss (default: 20)"),
+    ("patience", natural, "number of measurements without a better loss after which training stops (default: 3)"),
     ("length", natural, "maximum tokens of a prompt with its critique (default: 2048)"),
 )
 RANK = 16

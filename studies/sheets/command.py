@@ -15,8 +15,8 @@ def parser() -> Parser:
     options = Parser(
         "study sheet",
         "Fill in the form of a reporting standard from the folder of a run (studies/sheets/README.md). A "
-        "cell of the form shows evidence from the run with its source, or an answer of the author. "
-        "Without evidence and answer, the cell is marked as not known.",
+        "cell of the form shows evidence from the run with its source, or an answer of the author. A "
+        "cell without evidence or answer is marked as not known.",
         "study sheet runs/a\nstudy sheet runs/a --form pimmur --answers answers.toml",
         cli.out("RUN/sheets"),
     )

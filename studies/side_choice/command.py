@@ -33,7 +33,11 @@ def parser() -> Parser:
     )
     add_option(options, "--personas SET", "name of the set of personas that choose", default="voters")
     add_option(
-        options, "--respondents N", "number of personas, of each party in turn (default: 20)", positive, default=20
+        options,
+        "--respondents N",
+        "number of personas, taken from each party in turn (default: 20)",
+        positive,
+        default=20,
     )
     add_option(options, "--temperature X", "sampling temperature of the answers (default: 1)", amount, default=1.0)
     return options

@@ -18,9 +18,9 @@ def parser() -> Parser:
     """Return the options of `run.py study stereotypes`."""
     parser = Parser(
         "study stereotypes",
-        "Ask every persona of a set what it thinks of each topic, and what people of each party would "
-        "answer. Measure how alike the personas of a group are, and how wrong the personas are about the "
-        "position of the other group (studies/stereotypes/README.md).",
+        "Ask every persona of a set for its opinion on each topic, and for the answer that people of "
+        "each party would give. Measure how alike the personas of a group are, and how wrong the "
+        "personas are about the position of the other group (studies/stereotypes/README.md).",
         "study stereotypes --llm oracle,exaggeration=2 --personas twins",
         cli.society(),
         cli.topic("all topics on which personas take a position", default=""),

@@ -35,7 +35,7 @@ ONE_PERSONA = {"personas": "simple", "cast": "fixed"}
 def parser() -> Parser:
     """Return the options of `run.py study structured`."""
     llm = "pocket; experiment models: several"
-    usual = {"topic": "the study's four", "repetitions": "10", "rounds": "12", "llm": llm}
+    usual = {"topic": "the study's four topics", "repetitions": "10", "rounds": "12", "llm": llm}
     made = Parser(
         "study structured",
         "Run an experiment of the UCL study: debates, a judge that scores every statement, and a report "

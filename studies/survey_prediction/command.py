@@ -32,9 +32,10 @@ def parser() -> Parser:
     """Return the options of `run.py study predict`."""
     options = Parser(
         "study predict",
-        "Hide answers of a survey, and let a model predict them from the other answers of each person. Three kinds of answers "
-        "are hidden: answers of known people to known questions, answers to new questions, and answers of new people "
-        "(studies/survey_prediction/README.md).\nWith --train: also train the model on the answers that are not hidden.",
+        "Hide answers of a survey, and let a model predict the hidden answers from the person's other "
+        "answers. Three kinds of answers are hidden: answers of known people to known questions, answers "
+        "to new questions, and answers of new people (studies/survey_prediction/README.md).\n"
+        "With --train, the model is also trained on the answers that are not hidden.",
         EXAMPLES,
         *cli.asking("runs/predict-<time>", "the model that predicts answers"),
         cli.dry_run("print the number of questions, and stop without calling a model"),
@@ -132,7 +133,7 @@ def elicit_parser() -> Parser:
     """Return the options of `run.py study elicit`."""
     options = Parser(
         "study elicit",
-        "Choose the next survey question to each person by expected information gain "
+        "Choose the next survey question for each person by expected information gain "
         "(studies/survey_prediction/README.md). The report says how well the person's other answers are "
         "predicted, and compares this order of questions with random and fixed orders.",
         ELICITED,

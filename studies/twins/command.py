@@ -37,8 +37,8 @@ def parser() -> Parser:
         "person. The twin predicts the person's next answer and next message. The report compares the "
         "twin with a stranger's twin, with other people, and with later answers of the person "
         "(studies/twins/README.md). `study data` converts public files of people.\n"
-        "With --train: also train the model on the talks of some people, and test the model on other "
-        "people.",
+        "With --train, the model is also trained on the conversations of some people, and tested on "
+        "other people.",
         EXAMPLES,
         *cli.asking("runs/twins-<time>", "the model that speaks as twins"),
         cli.dry_run("print the number of questions, and stop without calling a model"),

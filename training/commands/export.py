@@ -34,7 +34,7 @@ def export_adapter_parser() -> Parser:
         "again to add another"
     )
     add_option(parser, "--adapter DIR[:WEIGHT]", about, weighted, action="append", default=[])
-    gguf = "also write model.gguf, for llama.cpp and Ollama (the pocket model only: other models have a converter)"
+    gguf = "also write model.gguf, for llama.cpp and Ollama (only possible with the pocket model)"
     parser.add_argument("--gguf", action="store_true", help=gguf)
     return parser
 
@@ -79,7 +79,7 @@ def weighted(text: str) -> tuple[Path, float]:
 
 def sweep_lora_parser() -> Parser:
     """The options of `run.py study sweep-lora`."""
-    usual = {"topic": "those of the paper", "repetitions": "40", "rounds": "3", "llm": "pocket"}
+    usual = {"topic": "the topics of the paper", "repetitions": "40", "rounds": "3", "llm": "pocket"}
     parser = Parser(
         "study sweep-lora",
         "Compare ranks and methods of fine-tuning, as in Table 1 of Taubenfeld et al. 2024. Each method "
@@ -120,8 +120,8 @@ def sweep_lora_parser() -> Parser:
     )
     add_option(parser, "--limit N", "maximum number of items per task (default: all)", positive)
     about = (
-        "another model (folder or hub id) to score in the same table, such as the paper's Llama 2 7B (repeatable); "
-        "it does not debate"
+        "another model (folder or hub id) to score in the same table, such as the paper's Llama 2 7B "
+        "(repeatable); the other model does not debate"
     )
     add_option(parser, "--also MODEL", about, default=[], action="append")
     return parser

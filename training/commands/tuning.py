@@ -182,7 +182,12 @@ def from_args(kind: Any, options: argparse.Namespace) -> Any:
 
 def fine_tuned_parser() -> Parser:
     """The options of `run.py study fine-tuned`."""
-    usual = {"topic": "those of the paper", "repetitions": "40", "rounds": "3", "llm": "that of the folders"}
+    usual = {
+        "topic": "the topics of the paper",
+        "repetitions": "40",
+        "rounds": "3",
+        "llm": "the model named in the folders",
+    }
     parser = Parser(
         "study fine-tuned",
         "Run the same debates before and after fine-tuning, and with an adapter for each party's agents (docs/tuning.md).",
