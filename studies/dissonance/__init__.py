@@ -7,4 +7,4 @@ command.py  `run.py study dissonance`
 
 from parley.llm.studies import MOVED, Study
 
-STUDY = Study("dissonance", "fit how much people prefer beliefs near their own, from choices", group=MOVED)
+STUDY = Study("dissonance", "measure from choices how much people prefer beliefs near their own beliefs", group=MOVED)

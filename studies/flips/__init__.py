@@ -4,7 +4,7 @@ from parley.llm.studies import DEBATE, Study
 
 STUDY = Study(
     "flips",
-    "split ratings that change sides by cause: instability, conformity, reasons, ...",
+    "find out why ratings change sides: instability, conformity, reasons, ...",
     group=DEBATE,
     law="law:plant_flips",
     sway="law:flipped",

@@ -9,7 +9,7 @@ from parley.llm.studies import PERSUASION, Study
 
 STUDY = Study(
     "guidance",
-    "compare the effects of official statements: none, empty, with facts, and with empathy",
+    "compare the effects of official statements with facts, with empathy, and without content",
     group=PERSUASION,
     law="law:GuidanceLaw",
     shift="law:attitude_shift",

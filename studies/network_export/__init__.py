@@ -2,4 +2,4 @@
 
 from parley.llm.studies import READ, Study
 
-STUDY = Study("export-network", "write the network of a run with its opinions as a graph file", group=READ)
+STUDY = Study("export-network", "write the network of a run and the agents' opinions as a graph file", group=READ)

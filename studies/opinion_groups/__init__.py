@@ -4,6 +4,6 @@ from parley.llm.studies import GROUPS_OF_PEOPLE, Study
 
 STUDY = Study(
     "opinion-groups",
-    "find groups of people who vote alike, and check whether a slate of statements represents them",
+    "find groups of people who vote alike, and check whether a slate of statements represents the people",
     group=GROUPS_OF_PEOPLE,
 )

@@ -20,7 +20,7 @@ STUDY = Study(
     also=(
         Command(
             "personalised",
-            "describe the opponent as a person or an AI, with or without traits",
+            "introduce the opponent as a person or an AI, with known or unknown demographics",
             group=PERSUASION,
             run="command:personalised",
             parser="command:personalised_parser",

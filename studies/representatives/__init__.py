@@ -16,14 +16,14 @@ from parley.llm.studies import GROUPS_OF_PEOPLE, Command, Study
 
 STUDY = Study(
     "representatives",
-    "test agents that answer for a participant",
+    "test agents that answer in place of a participant",
     group=GROUPS_OF_PEOPLE,
     run="command:representatives",
     parser="command:representatives_parser",
     also=(
         Command(
             "mediators",
-            "compare which side mediators suit, and what the order of opinions changes",
+            "measure which side the drafts of mediators suit, and what the order of opinions changes",
             GROUPS_OF_PEOPLE,
             "mediators_command:mediators",
             "mediators_command:mediators_parser",

@@ -9,4 +9,4 @@ sheet.py    writes a form as Markdown and HTML
 
 from parley.llm.studies import TRUE, Study
 
-STUDY = Study("sheet", "fill in PIMMUR, TRAILS, ODD, RAT-RS and control from the folder of a run", group=TRUE)
+STUDY = Study("sheet", "fill in the forms PIMMUR, TRAILS, ODD, RAT-RS and control from the folder of a run", group=TRUE)

@@ -24,7 +24,7 @@ STUDY = Study(
     also=(
         Command(
             "data",
-            "list public files of people, with what each needs and its licence, and convert them for `study twins`",
+            "list public data files about people with their licences, and convert a file for `study twins`",
             group=PEOPLE,
             run="data_command:run",
             parser="data_command:parser",
