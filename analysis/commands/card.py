@@ -68,9 +68,9 @@ def audit_parser() -> Parser:
     about = "the model that judges answers and statements (default: oracle for Parley's own speakers, otherwise none)"
     add_option(parser, "--judge SPEC", about)
     about = (
-        "repeat the measurement with each remedy named, a way to reduce the bias: a name from "
-        "analysis/card/remedies.toml, or a FILE.toml (default: none). --remedies without a name tries "
-        "all remedies"
+        "ways to reduce the bias (remedies); the measurement is repeated with each remedy. Give names "
+        "from analysis/card/remedies.toml, or a FILE.toml (default: none). --remedies without a name "
+        "tries all remedies"
     )
     add_option(parser, "--remedies NAME[,NAME]", about, default="", nargs="?", const="all")
     add_option(parser, "--tuned DIR", "add fine-tuned adapters as a remedy: a folder written by run.py train")

@@ -79,9 +79,9 @@ def population_parser() -> Parser:
     about = "how links change between steps: nearer,probability=0.2,beyond=3,choices=10 (default: links do not change)"
     add_option(parser, "--rewiring NAME[,key=value]", about, default="")
     about = (
-        "a social medium on which people post, share, vote and follow (docs/networks.md): hot, chronological, homophilous or "
-        "random (default: no medium)\noptions: length=5, lasting=3, acts=(post,like,nothing), activation=clock, homophily=0.3, "
-        "herd=0"
+        "add a social medium on which people post, share, vote and follow (docs/networks.md). NAME is "
+        "the order of posts: hot, chronological, homophilous or random (default: no social medium)\n"
+        "options: length=5, lasting=3, acts=(post,like,nothing), activation=clock, homophily=0.3, herd=0"
     )
     add_option(parser, "--platform NAME[,key=value]", about, default="")
     about = (

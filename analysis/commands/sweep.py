@@ -77,7 +77,7 @@ def sweep_parser() -> Parser:
 
 def cells_of_workers() -> argparse.ArgumentParser:
     """The options of workers that share the cells of a sweep."""
-    return cli.workers("the cells of the sweep, each a run", "the number of cores")
+    return cli.workers("the runs of the sweep", "the number of cores")
 
 
 def sweep(words: Sequence[str]) -> int:

@@ -38,7 +38,13 @@ def parser() -> Parser:
         *cli.asking("runs/community-<time>", "the model that plays the members"),
         cli.dry_run("print the largest number of calls, and stop without calling a model"),
     )
-    add_option(options, "COMMUNITY", "garden, patients, or a .toml file of your own", nargs="?", default="garden")
+    add_option(
+        options,
+        "COMMUNITY",
+        "the community: garden or patients (Parley's own), or a .toml file of your own",
+        nargs="?",
+        default="garden",
+    )
     add_option(options, "--judge SPEC", "the model that judges posts", required=True)
     about = "names of the rules that members read before the change, separated by commas; or all, or none"
     add_option(options, "--before RULES", about, default=NO_RULES)

@@ -22,7 +22,7 @@ def parser() -> Parser:
         "study export-network runs/a --out a.gexf",
         cli.out("network.graphml in the folder", "FILE"),
     )
-    add_option(options, "RUN", "the folder of a run of a network, or of a population", Path)
+    add_option(options, "RUN", "the folder of a run with a network, or of a population", Path)
     add_option(
         options, "--room NAME", "the room to write, such as racism/mixed/000 (default: the first room)", default=""
     )

@@ -32,8 +32,10 @@ def parser() -> Parser:
         cli.out("runs/opinion-groups-<time>"),
     )
     about = (
-        "a CSV: person, statement, vote (agree, disagree, pass); a run folder, whose agents vote by their ratings; or "
-        "planted, an invented society of three groups"
+        "the votes\n"
+        "a CSV file with the columns person, statement and vote (agree, disagree or pass)\n"
+        "a run folder, whose agents vote by their ratings\n"
+        "planted: an invented society of three groups"
     )
     add_option(options, "FILE", about)
     about = (

@@ -24,7 +24,7 @@ HYPERPARAMETERS = (
     ("rate", amount, "constant learning rate (default: 1e-5; pocket 1e-3; with LoRA that of run.py train)"),
     ("batch", natural, "ratings or pairs per step (default: 32)"),
     ("micro", natural, "ratings or pairs per forward pass; a smaller number needs less memory (default: 16)"),
-    ("epochs", amount, "maximum passes through the data (default: 5)"),
+    ("epochs", amount, "maximum number of passes through the data (default: 5)"),
     ("every", natural, "number of training steps between two measurements of the validation loss (default: 20)"),
     ("patience", natural, "number of measurements without a better loss after which training stops (default: 3)"),
     ("length", natural, "maximum tokens of a question, an opinion and a statement together (default: 1024)"),
@@ -35,8 +35,9 @@ def payoff_parser() -> Parser:
     """The options of `run.py study representatives payoff`."""
     parser = Parser(
         "study representatives payoff",
-        "Train a model that predicts from question, opinion and statement how a participant rates the statement, and compare "
-        "the model with other scorers on people outside its training (studies/representatives/README.md).",
+        "Train a model that predicts how a participant rates a statement, from the question and the "
+        "participant's opinion. The report compares the model with other scorers on people outside the "
+        "training data (studies/representatives/README.md).",
         "study representatives payoff runs/known/episodes.jsonl --llm pocket --judge oracle --out runs/payoff",
         cli.model("the model that is trained", "pocket", trained=True),
         cli.budget(),
@@ -97,7 +98,7 @@ def outcomes_parser() -> Parser:
         if name in ("--mediator", "--mediator-llm", "--payoff", "--judge"):
             add_option(parser, f"{name} {metavar}", about, default=default)
     add_option(parser, "--tries N", "number of critiques that are tried for each person", positive, 6)
-    about = "number of trainings on shuffled preferences, for comparison; a verdict needs at least five"
+    about = "number of trainings on shuffled preferences, for comparison; a conclusion needs at least five trainings"
     add_option(parser, "--shuffles N", about, positive, 1)
     add_option(parser, "--repetitions N", "number of simulations of the group with each critique", positive, 1)
     add_option(
@@ -160,7 +161,7 @@ LESSON: tuple[tuple[str, Any, str], ...] = (
     ("rate", amount, "constant learning rate (default: 1e-5; pocket 1e-3; with LoRA that of run.py train)"),
     ("batch", natural, "examples per step (default: 32; the study used 128)"),
     ("micro", natural, "examples per forward pass; a smaller number needs less memory (default: 8)"),
-    ("epochs", amount, "maximum passes through the data (default: 20)"),
+    ("epochs", amount, "maximum number of passes through the data (default: 20)"),
     ("every", natural, "number of training steps between two measurements of the validation loss (default: 20)"),
     ("patience", natural, "number of measurements without a better loss after which training stops (default: 3)"),
     ("length", natural, "maximum tokens of a prompt with its critique (default: 2048)"),

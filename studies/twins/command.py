@@ -44,10 +44,10 @@ def parser() -> Parser:
         cli.dry_run("print the number of questions, and stop without calling a model"),
     )
     about = (
-        "a table of recorded people, a row for each message, answer or attribute "
-        "(studies/twins/README.md has its columns), or made-up people: planted (answers and messages "
-        "follow from a person's history) or shuffled (answers and messages do not follow from the "
-        "history)"
+        "a table of recorded people, with a row for each message, answer or attribute (columns: "
+        "studies/twins/README.md), or the name of made-up people\n"
+        "planted: answers and messages follow from a person's history\n"
+        "shuffled: answers and messages do not follow from a person's history"
     )
     add_option(options, "PEOPLE", about)
     add_option(

@@ -92,7 +92,9 @@ def sweep_lora_parser() -> Parser:
     )
     add_plan(parser)
     add_option(
-        parser, "--party NAME", "the party whose answers are learned (default: first, the first debater of the society)"
+        parser,
+        "--party NAME",
+        "the party whose answers are learned (default: first, the first debating party of the society)",
     )
     add_option(
         parser,

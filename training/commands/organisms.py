@@ -30,8 +30,10 @@ def organisms_parser() -> Parser:
         cli.out("runs/organisms"),
     )
     about = (
-        "list: print all organisms\nbuild: make these organisms\nscore: run the instruments on these organisms (default: all "
-        "that are built, and those of the oracle)"
+        "list: print all organisms\n"
+        "build: make these organisms\n"
+        "score: run the instruments on these organisms (default: all organisms that are built, and the "
+        "organisms of the oracle)"
     )
     add_option(parser, "ACTION", about, choices=ACTIONS)
     about = "names of organisms; NAME-seed2 is the training of NAME with another seed"
