@@ -19,7 +19,10 @@ def add_training(parser: Parser, units: str, learned: str, share: float) -> None
     """Add the options of a training on preferences. units: of which a share is held out (posts). learned: what (verdicts)."""
     about = f"with --train: share of the {units} that are not trained on (default: {share})"
     add_option(parser, "--held-out X", about, amount)
-    about = f"with --train: number of trainings on shuffled {learned}, for comparison; a conclusion needs at least five trainings (default: 1)"
+    about = (
+        f"with --train: number of trainings on shuffled {learned}, for comparison; a conclusion needs at least five "
+        "trainings (default: 1)"
+    )
     add_option(parser, "--shuffles N", about, positive)
     rows = [(name, kind, about, USUAL.get(name)) for name, kind, about in RECIPE if name in NUMBERS]
     add_numbers(parser, [
