@@ -27,8 +27,8 @@ NOTES = {
 }
 BRIEF = {
     "oracle": "**A rule-based test speaker, no language model** (oracle, the known-truth speaker). The bias, influence and "
-    "pull of this speaker are set in advance. Nothing else is set, for example no difference between men and "
-    "women. This page shows how the measurement works, but nothing about humans or language models.",
+    "pull of this speaker are set in advance. No other difference is set, for example none between men and women. This page "
+    "shows how the measurement works, but nothing about humans or language models.",
     "pocket": "**A model organism** (pocket, a small language model trained on texts of a rule-based speaker). The "
     "bias, influence and pull of this model come from its training texts. This page shows how the "
     "measurement works, but nothing about humans or large language models.",

@@ -18,9 +18,9 @@ from parley.analysis.unknown import unknown_sentence
 ONE_READING = "the judge read each text once (a judge that gives answer probabilities is asked once)"
 ABOUT = (
     "A judge that reads a text twice may give two different scores. These reading errors make a correlation of scores smaller. "
-    "So this table corrects each correlation (Pearson's r) for reading errors, by the spread of several readings of a text. "
-    "True scores and ratings are taken as exact. Brackets are 95% intervals over rooms. An error that the judge makes in every "
-    "reading of a text is not corrected."
+    "So this table corrects each correlation (Pearson's r) for reading errors, by the spread of several readings of a text. The "
+    "correction assumes that true scores and ratings have no error. Brackets are 95% intervals over rooms. An error that the "
+    "judge makes in every reading of a text is not corrected."
 )
 
 

@@ -258,7 +258,7 @@ def _row(result: Result, moved: tuple[float, float], how: str) -> dict[str, Any]
     ends |= {"difference": numbers["estimate"], "difference_low": numbers["low"], "difference_high": numbers["high"]}
     reason = (
         numbers["reason"]
-        .replace("units a condition", f"{result.unit}s")
+        .replace("units in a condition", f"{result.unit}s")
         .replace("no unit of differences differs", f"no {result.unit} differs")
     )
     return ends | {

@@ -19,8 +19,8 @@ NOTE = (
     "When posts are written, some posts get one outside vote for them and some posts one outside vote against them, drawn at "
     "random (Muchnik, Aral and Taylor 2013). The score of a post is people's votes for it minus people's votes against it, "
     "without the vote from outside. The first two columns are mean differences in score from posts without an outside vote. The "
-    "rates compare votes for minus votes against per 100 times that a post was shown. So the rates do not depend on how often a "
-    "post is shown. The table shows means over rooms. Without a herd effect all four numbers are 0 on average."
+    "last two columns are mean differences in votes for minus votes against, per 100 times that a post was shown. The table "
+    "shows means over rooms. Without a herd effect all four numbers are 0 on average."
 )
 LABELS = {
     "rooms": "rooms", "up": "one vote for it", "down": "one vote against it", "up_rate": "per 100 views: for",

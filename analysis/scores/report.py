@@ -27,23 +27,24 @@ from parley.analysis.statistics.intervals import FEWEST, nanmean, quartiles
 from parley.model.titles import seat_title
 
 REVERSION = (
-    "{how}. R is 1 if the last statement returns to the first, and negative if it moves further away; over "
-    "topics, {rule}. R has no interval where the direction of the agent's change is uncertain. Intervals are over casts "
-    "with all their topics, because the same people debate on every topic; over runs where one cast sits in all, or people are "
-    "unknown. The middle is the mean of all statements but the first and the last. reversion.csv "
-    "also has the authors' two other rules: medians over runs, and the last statement but one as the middle."
+    "{how}. The ratio R is 1 if the last statement returns to the first statement, and negative if the last statement moves "
+    "further away; over topics, {rule}. R has no interval if the direction of the agent's change is uncertain. Intervals are "
+    "over casts (groups of people) with all their topics, because the same people debate on every topic. If all runs have one "
+    "cast, or people are unknown, intervals are over runs. The middle is the mean of all statements except the first and the "
+    "last. The file `reversion.csv` also has two other rules of the authors: medians over runs, and the last statement but one "
+    "as the middle."
 )
 SIZES = (
-    "Differences in points have a 95% interval, and so has omega squared (the share of variance between conditions, minus what "
-    "chance explains). Ratios of SDs, Hedges' g and eta squared of shuffled labels have none."
+    "Differences in points and omega squared (the share of variance between conditions, minus the share expected by chance) "
+    "have a 95% interval. Ratios of SDs, Hedges' g and eta squared of shuffled labels have no interval."
 )
 FEW_RUNS = (
-    f" With fewer than {FEWEST} runs in a condition, p of the published procedure, which takes statements as units, is left "
-    "out (--mode ucl has it)."
+    f" With fewer than {FEWEST} runs in a condition, the report leaves out p of the published procedure, which takes statements "
+    "as units (`--mode ucl` prints this p)."
 )
 SMOOTHED = (
-    "The scores were smoothed already{how}, so they are not smoothed again. The tests by run, the slopes and "
-    "reversion therefore use smoothed scores, in which changes look slower than they were."
+    "The scores in the file were already smoothed{how}, so Parley does not smooth the scores again. The tests by run, the "
+    "slopes and reversion therefore use smoothed scores, in which changes look slower than they were."
 )
 ALPHA = 0.05
 PAGE = 6
@@ -206,7 +207,7 @@ def _short(tables: Tables) -> Iterator[str]:
     """How many tests found anything, and how many echo chambers formed."""
     comparisons, echo = tables["comparisons"], tables["echo_chambers"]
     if not len(comparisons) and not len(echo):
-        yield "Nothing is tested: the scores have one condition."
+        yield "Conditions are not compared, because the scores have one condition."
     if len(comparisons):
         by_run = comparisons[comparisons["procedure"] == "by run"]
         tested = by_run[by_run["p"].notna()]
@@ -220,16 +221,16 @@ def _short(tables: Tables) -> Iterator[str]:
             yield (
                 f"{len(sure)} of {count_phrase(len(tested), 'test')} by run find a difference between conditions (p below .05 "
                 f"after Holm's correction within a topic){f': {named}' if named else ''}."
-                + (f" {untested} further tests could not be made; the table says why." if untested else "")
+                + (f" {untested} further tests could not be made; the table has the reasons." if untested else "")
             )
     if len(echo):
         formed, unknown = echo[echo["outcome"] == ECHO], int(echo["formed"].isna().sum())
         named = "; ".join(f"{row.topic}, {row.condition}" for row in formed.itertuples())
         yield (
-            f"A party's agents formed an echo chamber in {len(formed)} of {len(echo)} cases (one per topic, "
-            f"condition and party){f' ({named})' if named else ''}; in "
-            f"{int((echo['outcome'] == CONVERTED).sum())} the party was converted: it ended on the other side of the middle."
-            + (f" In {unknown} cases there are too few runs to tell." if unknown else "")
+            f"A party's agents formed an echo chamber in {len(formed)} of {len(echo)} cases (one per topic, condition and "
+            f"party){f' ({named})' if named else ''}; in {int((echo['outcome'] == CONVERTED).sum())} cases the party was "
+            "converted: its agents ended on the other side of the middle."
+            + (f" In {unknown} cases the runs are too few for a verdict." if unknown else "")
         )
 
 
@@ -254,9 +255,9 @@ def _sections(tables: Tables, published: bool, how: str, parties: PartyNames) ->
     names = {name: name for name in ("condition", "agent", "topics", "undefined")}
     yield frame_table(means, names | {"agent": agent} | {f"{name} R": estimate(name) for name in STATISTICS})
     yield (
-        f"## Slopes\n\nPoints per statement, {how}; the interval is over runs. The steepest come first. The "
-        "column way is outward (the "
-        "agent ends further out on the side of its first statements), converted (it ends on the other side), or neither."
+        f"## Slopes\n\nPoints per statement, {how}; the interval is over runs. The steepest slopes come first. The column `way` "
+        "is `outward` (the agent ends further out on the side of its first statements), `converted` (the agent ends on the "
+        "other side), or `neither`."
     )
     yield frame_table(
         slopes.sort_values("slope", key=abs, ascending=False, kind="stable").head(ROWS), {**SLOPES, "agent": agent}
@@ -278,9 +279,9 @@ def _echo(table: pd.DataFrame, how: str, parties: PartyNames) -> Iterator[str]:
     if table.empty:
         return
     yield (
-        f"## Echo chambers\n\nAn echo chamber has formed if all agents of a party go outward, {how}: they end further from the "
-        "middle than they began, on the side of their first statements, and their intervals exclude the middle and a slope of 0. "
-        "A party is converted if all of its agents end on the other side."
+        f"## Echo chambers\n\nAn echo chamber has formed if all agents of a party go outward, {how}: the agents end further "
+        "from the middle than at the beginning, on the side of their first statements, and their intervals exclude the middle "
+        "and a slope of 0. A party is converted if all of its agents end on the other side."
     )
     rank = table["outcome"].map({ECHO: 0, CONVERTED: 1}).fillna(2)
     names = ["topic", "condition", "party", "agents", "outward", "converted", "outcome"]

@@ -29,9 +29,9 @@ THIRD, DIGITS = 1 / 3, 0.02
 """The mean of three calls of a judge is a multiple of a third; how far off one a score written with two digits may be."""
 DIFFER = (
     "The published and the run-level results differ in their units. The published procedure takes each statement of each agent "
-    "as a unit (its mean over runs), smoothed over time: its n is the length of the debate, not the number of runs. The other "
-    "takes one mean per run, or one per cast (the people of a run) if conditions share their people. The published Levene test "
-    "is of quartile ranges: it asks whether the ranges of statements differ in spread, not whether scores do."
+    "as a unit (its mean over runs), smoothed over time. So n of the published procedure is the length of the debate, not the "
+    "number of runs. The procedure by run takes one mean per run, or one mean per cast (the people of a run) if conditions "
+    "share their people. The published Levene test compares quartile ranges: do the ranges of statements differ in spread?"
 )
 LINE = ["topic", "condition", "run", "agent"]
 Chosen = Sequence[Sequence[str]] | None

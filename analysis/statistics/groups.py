@@ -112,7 +112,7 @@ def permutation_test(
         return replace(row, reason="one condition only, or no room differs from another")
     estimate = _explained(centred, labels) / whole
     if kept[label].value_counts().min() < FEWEST:
-        return replace(row, estimate=estimate, reason=f"fewer than {FEWEST} units a condition")
+        return replace(row, estimate=estimate, reason=f"fewer than {FEWEST} units in a condition")
     rng = np.random.default_rng(derive(0, "permutation", effect))
     places = list(stratum.indices.values()) if stratum is not None else [np.arange(len(kept))]
     shuffled = np.array([_shuffled(labels, places, rng) for _ in range(DRAWS)])
@@ -305,7 +305,7 @@ def _why_no_test(groups: Groups, least: int, each: bool = False, conditions: int
     if len(groups) < conditions:
         return "one condition only" if groups else "no condition"
     if min(map(len, groups.values())) < least:
-        return f"fewer than {least} units a condition"
+        return f"fewer than {least} units in a condition"
     alike = [name for name, values in groups.items() if is_even(values)]
     if alike and (each or len(alike) == len(groups)):
         return f"no unit of {', '.join(alike)} differs from another"

@@ -29,10 +29,10 @@ from .tags import APPEAL, PARTS, REASON, Tag, tags_in
 DEALS = 99
 """Shuffles of the null."""
 EXAM = (
-    "Each known message has tags: a reason, a direction for or against the claim, and an appeal. Messages with the words of "
-    "one core sentence are one cluster, so brackets are 95% intervals over cores. The column `constant` has the share of "
-    "right answers of the best judge that always gives one answer. A tag whose interval is not above `constant` is "
-    "uninformative, and moves no reader."
+    "Each known message has tags: a reason, a direction for or against the claim, and an appeal. Messages with the words of one "
+    "core sentence are one cluster, so brackets are 95% intervals over cores. The column `constant` has the share of right "
+    "answers of the best judge that always gives one answer. A tag is uninformative, and moves no reader, if the interval of "
+    "the tag is not above the column `constant`."
 )
 WEIGHTS = (
     "Weights are log odds for one new message for the claim; messages against the claim count with a minus. The row `{line}` "

@@ -121,8 +121,9 @@ COLUMNS: Mapping[str, Column] = {
     "p": number("p", 4), "reason if unknown": "reason",
 }  # fmt: skip
 LIMITS = (
-    "The hash shows that the registration is unchanged only if the author published the hash at that time. Dates of files and "
-    "the list of seen results can also be changed. The result of the test is for the registered topics, people and model."
+    "The hash shows that the registration is unchanged only if the author published the hash at that time. The author can also "
+    "change the dates of files and the list of results seen before. The result of the test is for the registered topics, people "
+    "and model."
 )
 
 

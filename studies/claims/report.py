@@ -346,8 +346,8 @@ def _add_design(report: Report, audit: Audit) -> None:
         related += f" by design, and {format_number(audit.confounding, 3)} among the differences that are not missing"
     report.section(
         "What was varied",
-        f"{size} with both conditions, each with its own seed. Each value of a setting occurs equally often (within one). The "
-        f"largest correlation between two settings {related}.",
+        f"{size} with both conditions, each with its own seed. The values of a setting occur equally often (their numbers "
+        f"differ by at most one). The largest correlation between two settings {related}.",
     )
     rows = [
         [dimension.name, dimension.family, ", ".join(dimension.levels), dimension.about]

@@ -42,7 +42,7 @@ CAPTION = (
     "75 or more, although only one debater can win. Brackets are 95% confidence intervals over repetitions, because people "
     "debate again on every topic. Differences are from the first condition, within topic and repetition."
 )
-COPIES = "Against its own copy, a debater wins with 50%: a bet above 50, or a bet that rises, is overconfidence."
+COPIES = "A debater wins 50% of debates against its own copy. So a bet above 50, or a bet that rises, is overconfident."
 
 
 def tournament(models: Sequence[str], society: Society) -> dict[str, dict[str, Any]]:

@@ -156,7 +156,7 @@ def position_line(choices: pd.DataFrame) -> str:
     if np.isnan(low):
         return f"Position: over both orders of each pair, {share} by every respondent (0.500 without a position bias)."
     verdict = "A is preferred" if low > EVEN else "B is preferred" if high < EVEN else "no clear position bias"
-    return f"Position: over both orders of each pair, {share}: {verdict}. Without a position bias this probability is 0.500."
+    return f"Position: over both orders of each pair, {share}: {verdict}. Without a position bias A has 0.500."
 
 
 def _add_distributions(report: Report, choices: pd.DataFrame, design: ConjointDesign, seed: int) -> None:

@@ -22,9 +22,10 @@ NAMES = {
 SIZES = (3, 10, 30, 100)
 PULLS, BIASES = (-1.5, 3.0), (-1.5, 1.5)
 ABOUT = (
-    "Left: what theory expects of large groups, by pull (how steeply answers follow the others; 1 is critical) and bias. Open "
-    "markers are planted laws of rule-based people or of the oracle. Filled markers are measured by the response curve. "
-    "Right: the size of the mean answer in the long run, for groups without bias and noise, computed exactly."
+    "The left panel shows what theory expects of large groups, by pull (how steeply answers follow other people's answers; 1 is "
+    "critical) and bias. Open markers are planted laws of rule-based people or of the oracle. Filled markers are points "
+    "measured by the response curve. The right panel shows the size of the mean answer in the long run, for groups without bias "
+    "and noise, computed exactly."
 )
 
 

@@ -124,7 +124,9 @@ def gain_lines(gains: pd.DataFrame) -> list[str]:
         side = verdict(low, high, "is higher", "is lower", "is not clearly different")
         change = format_number(row["change"], 3)
         lines.append(f"The {what} {side} after selection than after chance: {size}; since the beginning {change}.")
-    note = "Selection uses the targets, so noise alone raises their fit. Only held-out questions are a test."
+    note = (
+        "Selection uses the targets, so noise alone raises the fit to the targets. Only held-out questions are a test."
+    )
     return [*lines, note]
 
 

@@ -40,7 +40,8 @@ def write_dissonance(choices: pd.DataFrame, vectors: pd.DataFrame, source: str, 
     report.add(f"Used: {counted.replace('persons', 'people')}; left out: {fitted['left_out']:,} ({rest}).")
     report.in_short([sentence(fitted, swapped), null_sentence(swapped)])
     report.section(
-        "Choices by relative dissonance", "A is the first of two beliefs by name. Bins have equal numbers of choices."
+        "Choices by relative dissonance",
+        "A is the belief that comes first in the alphabet. Bins have equally many choices.",
     )
     if len(bins):
         report.figure(_figure(bins, fitted["slope"]), "dissonance", "Probability to choose by relative dissonance")

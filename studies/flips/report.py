@@ -109,7 +109,7 @@ def write(study: ConditionRecords, folder: Path) -> Path:
     report.section("Parts", NULL)
     report.table(flips.assign(measure=flips["measure"].map(MEASURES)), COLUMNS)
     _add_left_out(report, frame)
-    report.section("The opener's anchor", "The file opener.csv has the slope with its interval and null.")
+    report.section("The opener's anchor", "The file `opener.csv` has the opener's slope with its interval and null.")
     report.section("The interviewer's stated view", ASKED)
     report.table(swayed, MOVES)
     lacking = int(answers[list(interviewer.QUESTIONS)].isna().any(axis=1).sum())

@@ -45,7 +45,7 @@ CAPTION = (
     "The column *right* has the share of right choices, and *chose A* the share of choices of A. The column *wrong cascades* "
     "has the share of periods that end in a wrong cascade. Herding time is the place in the order from which on all people "
     "choose the same option. Precision and cost are means per person. Numbers are means over rooms, and brackets are 95% "
-    "intervals over rooms. Differences are from rooms without a planner that have equal states and equal luck of signals."
+    "intervals over rooms. Differences are from rooms without a planner, with the same right options and signals drawn alike."
 )
 
 

@@ -38,7 +38,7 @@ def _setting(tables: Tables) -> str:
     setting = rules(tables)
     planner = {
         "none": "No planner changes the precision.",
-        "optimum": "A planner sets the precision of each signal, as is best with Bayesians.",
+        "optimum": "A planner sets the precision of each signal to the value that is best with Bayesians.",
         "model": "A planner that is a model sets the precision of each signal.",
     }[setting.planner]
     aim = "the right option" if setting.aim == "right" else setting.aim
@@ -57,7 +57,7 @@ def silent_planners(tables: Tables) -> str:
         return ""
     reasons = ", ".join(f"{reason} {count}" for reason, count in unread.value_counts().items())
     often = f"{count_phrase(len(unread), 'time')} of {len(tables.decisions):,} ({escape_markdown(reasons)})"
-    return f"The planner's reply could not be read {often}; signals without a readable reply kept the free precision."
+    return f"The planner's reply could not be read {often}; without a reply, signals kept the precision that is free."
 
 
 def by_position(tables: Tables) -> pd.DataFrame:

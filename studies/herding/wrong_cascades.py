@@ -22,10 +22,10 @@ TITLE = "Cascades of choices"
 NOTE = (
     "A cascade begins where a Bayesian who sees the choices so far would choose one option whatever its own signal says. A "
     "cascade that begins after the last person counts. A cascade is right or wrong if all later people choose the option of the "
-    "cascade, and left if one person chooses the other option. Shares are shares of periods, with intervals that take rooms as "
-    "clusters. The column *followed* has the share of people in a cascade who choose the option of the cascade. The expected "
-    "shares of wrong cascades are computed exactly, for Bayesians (Bikhchandani, Hirshleifer and Welch 1992) and for people who "
-    "follow only their own signals."
+    "cascade, and left if one person chooses the other option. Each number is a share of periods, with an interval that takes "
+    "rooms as clusters. The column *followed* has the share of people in a cascade who choose the option of the cascade. The "
+    "expected shares of wrong cascades are computed exactly, for Bayesians (Bikhchandani, Hirshleifer and Welch 1992) and for "
+    "people who follow only their own signals."
 )
 LABELS = {
     "rooms": "rooms", "right": "right", "wrong": "wrong", "left": "left", "none": "no cascade", "followed": "followed",

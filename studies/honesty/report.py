@@ -84,7 +84,7 @@ def _null(row: Mapping[str, Any]) -> str:
     size = amount((row["effect"], row["effect_low"], row["effect_high"]), AUDIENCE)
     if row["effect_low"] <= 0 <= row["effect_high"]:
         return f"{name} has no effect that is distinguishable from zero: {size}."
-    return f"{name} shifts messages {size}. Wording or chance causes this shift, so smaller effects show nothing."
+    return f"{name} shifts messages {size}. Wording or chance causes this shift, so effects smaller than this shift show nothing."
 
 
 def _neutral(row: Mapping[str, Any]) -> str:

@@ -254,9 +254,9 @@ def _number_cell(value: float, low: float, high: float) -> str:
 def draw(tables: Tables, results: Mapping[str, Any], scores: pd.DataFrame) -> Figure:
     """Draw the error of each law, and how much worse it is than the best, a row of panels per topic."""
     caption = (
-        f"Laws fitted to {tables.header.scenario['name']} on {disclaimers.model_label(tables.header)}. Errors on rooms "
-        "not used for the fit. Circles are laws, squares are baselines; a hollow sign is beaten by another law. Bars "
-        "are 95% intervals over rooms, on the right widened for the number of laws"
+        f"Laws fitted to {tables.header.scenario['name']} on {disclaimers.model_label(tables.header)}. Errors on rooms not used "
+        "for the fit. Circles are laws, squares are baselines; a law with a hollow sign is beaten by another law. Bars are 95% "
+        "intervals over rooms, on the right widened for the number of laws"
     )
     height = 0.24 * len(scores) + 0.8 * len(results) + 0.6
     with new_figure(8.0, height, caption) as figure:

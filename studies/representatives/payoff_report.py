@@ -207,7 +207,8 @@ def write_payoffs(
         report.table(measured[cell], COLUMNS)
     differences = difference_table(scored, trained)
     report.section(
-        "Does the trained model add anything?", "Trained model minus other scorer, on new people and questions."
+        "Does the trained model add anything?",
+        "Numbers are the trained model's minus the other scorer's, on new people and questions.",
     )
     report.lines(sentences(differences, trained, QUESTIONS))
     _add_calibration(report, scored, trained)

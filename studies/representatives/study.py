@@ -48,13 +48,13 @@ READING = (
 )
 LIKELY = (
     "The log-probability of the person's own critique is in nats; higher is better. Gain is the log-probability with the "
-    "person's own prompt minus that with the prompt of another participant of the group. With a gain of 0 the model knows "
+    "person's own prompt minus that with the prompt of another participant of the group. A gain of 0 means that the model knows "
     "nothing about the person."
 )
 JUDGED = (
     "The win rate is how often a judge thinks that the person would rather have written the trained model's critique than "
-    "another critique. The judge reads both orders, and ties count half. A win rate of 0.5 is no preference. Against the "
-    "person's own critique, do not expect a win rate above 0.5."
+    "another critique. The judge reads both orders, and ties count half. At a win rate of 0.5 neither critique is preferred. "
+    "Against the person's own critique, do not expect a win rate above 0.5."
 )
 LIKELY_COLUMNS: Mapping[str, Column] = {
     "model": "model", "writer": "writer", "per token": estimate("per_token", 3), "per critique": estimate("per_critique"),

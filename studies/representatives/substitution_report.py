@@ -38,8 +38,8 @@ TITLES = {
     MUTE_ALL: "all, without critiques",
 }
 TWICE = (
-    "The first row compares two simulations of the true profile. Only a difference beyond that of the first row is due to the "
-    "representatives."
+    "The first row compares two simulations of the true profile. Representatives cause only the part of a difference that is "
+    "beyond the first row's difference."
 )
 PREFERRED = (
     "{judge} reads a participant's opinion and chooses between the statement with representatives and the statement of the "

@@ -58,9 +58,9 @@ PUBLISHED = (
 DISTANCES = (
     "The distance of a wording from Parley's own is the mean absolute difference over topics and parties. Noise alone gives a "
     "distance above 0, so the paper's wording is compared with a rewording of Parley's prompts. P says how often the two "
-    "distances differ as much when runs of both wordings are exchanged by chance. The paper prints its case, claim and judge "
-    "prompts, but not its instructions to debaters. The oracle reads facts, not prompts, so wordings cannot differ with the "
-    "oracle."
+    "distances differ at least as much if runs of both wordings are exchanged by chance. The paper prints its case, claim and "
+    "judge prompts, but not its instructions to debaters. The oracle reads facts, not prompts, so wordings cannot differ with "
+    "the oracle."
 )
 FIRST = (
     "The table has the mean score of all agents by the party of the first speaker. p comes from shuffling these parties over "

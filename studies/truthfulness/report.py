@@ -33,12 +33,12 @@ ROWS: Mapping[str, Column] = {
 }  # fmt: skip
 READING = (
     "Everyone rated every statement from 1 to 7, with a separate question for each dimension and for truthfulness overall. The "
-    "column `alpha` has Krippendorff's alpha of the crowd (1: agreement, 0: chance). The column `experts` has Spearman's rho "
-    "with labels. The column `beyond overall` has the share of the crowd's agreement on a dimension that the crowd's overall "
-    "ratings do not explain. The column `shuffled` has the limit below which 95% of values lie if each person's ratings are "
-    f"shuffled among statements. Brackets hold 95% intervals over statements (at least {FEWEST}, for alpha "
-    f"{FEWEST_STATEMENTS}), not corrected for the number of rows. Statements count as independent. Statements of one debate or "
-    "source are alike, and make intervals too narrow: keep one statement of each debate or source."
+    "column `alpha` has Krippendorff's alpha of the crowd (1: agreement, 0: chance). The column `experts` has Spearman's rank "
+    "correlation of the crowd's mean ratings with the experts' labels. The column `beyond overall` has the share of the crowd's "
+    "agreement on a dimension that the crowd's overall ratings do not explain. The column `shuffled` has the limit below which "
+    "95% of values lie if each person's ratings are shuffled among statements. Brackets hold 95% intervals over statements (at "
+    f"least {FEWEST}, for alpha {FEWEST_STATEMENTS}), not corrected for the number of rows. Statements count as independent. "
+    "Statements of one debate or source are alike, and make intervals too narrow: keep one statement of each debate or source."
 )
 
 

@@ -154,8 +154,8 @@ def _add_rollouts(report: Report, study: TwinStudy, found: Found) -> None:
     report.section(
         "Whole conversations",
         f"{len(found.ended):,} conversations of twins alone, with {mean_lines(found.ended):.1f} lines on average ({lost} "
-        "messages without a readable text). Opinions before the conversation are real; the column `twins` has the answers "
-        "after it.",
+        "messages without a readable text). Opinions before the conversation are real; the column `twins` has the twins' "
+        "answers after the conversation.",
     )
     table = movement_table(study, found.ended)
     report.data(movements=table)

@@ -343,7 +343,7 @@ def test_a_csv_becomes_a_report(tmp_path: Path, mode: str, capsys: pytest.Captur
     """Both procedures stand side by side, the one asked for first, with a sentence that says why they differ."""
     assert run.main(["study", "analyse", str(scored(tmp_path)), "--mode", mode, "--out", str(tmp_path / "out")]) == 0
     text = (tmp_path / "out" / "report.md").read_text()
-    assert "its n is the length of the debate, not the number of runs" in text
+    assert "n of the published procedure is the length of the debate, not the number of runs" in text
     both = [text.find(f"| abortion | {how} | gpt / llama") for how in ("published", "by run")]
     if mode == "ucl":
         assert 0 < both[0] < both[1]
@@ -365,7 +365,7 @@ def test_two_runs_a_condition_have_no_published_p_unless_asked(tmp_path: Path, m
     assert ("| published |" in text) == (mode == "ucl")
     assert ("(--mode ucl has it)" in text) == (mode == "run")
     assert "0 of 0" not in text
-    assert "Whether conditions differ cannot be tested by run. one / other: fewer than 5 units a condition" in text
+    assert "Whether conditions differ cannot be tested by run. one / other: fewer than 5 units in a condition" in text
 
 
 def test_a_file_that_is_no_table_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -179,7 +179,7 @@ def test_shuffled_labels_beside_every_shuffle() -> None:
     assert found.p == pytest.approx(np.mean(np.array(ways) >= 1.9 - 1e-9), abs=0.01)
     assert found.estimate == pytest.approx(10 * 1.9**2 / 82.5)
     few = permutation_test("order", rooms[1:], "value", "order")
-    assert (few.reason, math.isnan(few.p)) == ("fewer than 5 units a condition", True)
+    assert (few.reason, math.isnan(few.p)) == ("fewer than 5 units in a condition", True)
 
 
 def test_labels_are_compared_as_by_welch() -> None:
@@ -248,10 +248,10 @@ def test_few_units_have_a_difference_and_no_test() -> None:
     """At two or three rooms every test is far from its 5%; Levene's by medians up to nine: it would find next to nothing."""
     few, more = {"a": ONE[:4], "b": OTHER[:4]}, {"a": np.arange(9.0), "b": np.arange(9.0) * 2}
     found = compare_two("x", *few.values(), "room")
-    assert (found.estimate, found.reason) == (2.0, "fewer than 5 units a condition")
-    assert level("x", few, "room").reason == "fewer than 5 units a condition"
-    assert compare_paired("x", OTHER[:4] - ONE[:4], "cast").reason == "fewer than 5 units a condition"
-    assert spread("x", more, "room").reason == "fewer than 10 units a condition"
+    assert (found.estimate, found.reason) == (2.0, "fewer than 5 units in a condition")
+    assert level("x", few, "room").reason == "fewer than 5 units in a condition"
+    assert compare_paired("x", OTHER[:4] - ONE[:4], "cast").reason == "fewer than 5 units in a condition"
+    assert spread("x", more, "room").reason == "fewer than 10 units in a condition"
     assert all(math.isnan(test("x", few, "room").p) for test in (level, spread))
 
 
