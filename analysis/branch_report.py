@@ -38,7 +38,7 @@ HOW = (
     "corrected for the number of rows. Replies from round {0} on may be sampled again, so ratings also differ by "
     "chance; the intervals include such chance differences."
 )
-SAME = "**No difference:** from round {} on, every agent has the same ratings in the branch and in its parent run."
+SAME = "**No difference:** from round {} on, all ratings that are in both the branch and its parent run are equal."
 NOTHING = "The branch and its parent have no rating after the same round, so the two runs cannot be compared from round {} on."
 
 

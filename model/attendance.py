@@ -16,10 +16,10 @@ SHOWN = 6
 NAMED = "named"
 """In place of a cast, where each seat is for one persona."""
 WHY = {
-    "circle": "repetitions={most} would seat all",
-    "copies": "repetitions={most} would seat all",
-    "fresh": "more repetitions would seat them",
-    "drawn": "more repetitions would seat them",
+    "circle": "repetitions={most} would use all",
+    "copies": "repetitions={most} would use all",
+    "fresh": "more repetitions would use them",
+    "drawn": "more repetitions would use them",
     "listed": "more repetitions use the next personas of the file; those left over at its end are too few for a room",
     NAMED: "the nodes of the graph name their personas",
     "fixed": "cast=fixed uses the first personas of a party in every room; cast=circle uses all personas in turn",
@@ -68,11 +68,11 @@ def cast_name(scenario: Scenario) -> str:
 
 
 def attendance_lines(parties: Sequence[Attendance], cast: str, names: PartyNames = NO_NAMES) -> str:
-    """Return one line that says how many personas sit, which do not, and why. names: of parties.
+    """Return one line that says how many personas take part, which do not, and why. names: of parties.
 
     >>> parties = [Attendance("cdu", ("Ann", "Bob"), ()), Attendance("spd", ("Cy",), ("Dora",))]
     >>> attendance_lines(parties, "fixed")[:66]
-    '3 of 4 personas sit (CDU 2, SPD 1 of 2); without a seat: Dora (SPD'
+    '3 of 4 personas take part (CDU 2, SPD 1 of 2); not used: Dora (SPD'
     """
     seated, size = sum(len(attendance.seated) for attendance in parties), sum(attendance.size for attendance in parties)
     called = {attendance.party: party_name(attendance.party, names) for attendance in parties}
@@ -82,8 +82,8 @@ def attendance_lines(parties: Sequence[Attendance], cast: str, names: PartyNames
     )
     absent = [f"{name} ({called[attendance.party]})" for attendance in parties for name in attendance.absent]
     if not absent:
-        return f"all {size:,} personas sit ({shares})"
+        return f"all {size:,} personas take part ({shares})"
     more = f" and {len(absent) - SHOWN:,} more" if len(absent) > SHOWN else ""
     why = WHY[cast].format(most=max(attendance.size for attendance in parties if attendance.absent))
     listed = ", ".join(absent[:SHOWN]) + more
-    return f"{seated:,} of {size:,} personas sit ({shares}); without a seat: {listed}; {why}"
+    return f"{seated:,} of {size:,} personas take part ({shares}); not used: {listed}; {why}"

@@ -71,11 +71,11 @@ from parley.model.scenario_run import record_of
 
 EPISODES = "episodes.jsonl"
 PEOPLE = (
-    "For comparison, people: the share who moved toward their majority's side minus the share who moved "
-    f"away was {HUMAN_MOVEMENT:.3f} (1,047 rounds of 349 groups before the Habermas Machine, as summarised "
-    "in a public replication). These people had other questions and another mediator. Group agreement is "
-    "the number of members on one side of the question minus the number on the other, as a share of the "
-    "group. The majority is the majority of the positions before."
+    "For comparison, people: the share who moved toward their majority's side minus the share who moved away was "
+    f"{HUMAN_MOVEMENT:.3f} (1,047 rounds of 349 groups before the Habermas Machine, as summarised in a public replication). The "
+    "people of this comparison had other questions and another mediator. Group agreement is the number of members on one side "
+    "of the question minus the number on the other, as a share of the group. The majority is the majority of the positions "
+    "before."
 )
 PALE = {"boxstyle": "square,pad=0.1", "facecolor": "white", "edgecolor": "none", "alpha": 0.7}
 GREY, GREEN, ORANGE = "#8a8a8a", "#00785a", "#d55e00"
@@ -154,8 +154,8 @@ def repeated_drafts(episodes: Sequence[Episode]) -> Iterator[str]:
     if repeated > len(revised) / 2:
         of_all = f"in {repeated} of {count_phrase(len(revised), 'episode')}"
         yield (
-            f"**The mediator's revision is its draft, word for word, {of_all}: the revision took up nothing "
-            "that the agents criticised.**"
+            f"**The mediator's revision repeats the draft word for word {of_all}: the revision took up nothing that the agents "
+            "criticised.**"
         )
 
 
@@ -209,9 +209,9 @@ def _verdict(measure: Measure, says: tuple[str, str], sides: Sides, factor: floa
 def _add_measures(report: Report, tables: Tables, episodes: Sequence[Episode], results: Sequence[Measure]) -> None:
     sessions = len({episode.session for episode in episodes})
     about = (
-        "The unit is the group: the same people in one session of several questions. The episodes of a "
-        f"group are averaged first. There are {count_phrase(sessions, 'group')} and "
-        f"{count_phrase(len(episodes), 'episode')}. Brackets hold 95% intervals over groups."
+        "The unit of analysis is the group: the same people in one session of several questions. The episodes of a group are "
+        f"averaged first. There are {count_phrase(sessions, 'group')} and {count_phrase(len(episodes), 'episode')}. Brackets "
+        "hold 95% intervals over groups."
     )
     value = rating_value_note(tables.attitudes, str(tables.header.scenario.get("measure", "mean")))
     report.section(
@@ -308,9 +308,9 @@ def representation_lines(tables: Tables, episodes: Sequence[Episode], represente
     header = ["measure", "represented", "before, writing themselves", "difference", "groups"]
     yield markdown_table(header, [_representation_row(name, episodes) for name in VOICE_MEASURES]) + "\n"
     yield (
-        "The table compares each represented person with the same person in the earlier episodes of the session. "
-        "Those episodes are on other questions, drawn at random. Brackets hold 95% intervals over groups. To compare "
-        "the same questions, repeat the command with `--set represented=none` and another --out.\n"
+        "The table compares each represented person with the same person in the earlier episodes of the session. The earlier "
+        "episodes are on other questions, drawn at random. Brackets hold 95% intervals over groups. To compare the same "
+        "questions, repeat the command with `--set represented=none` and another --out.\n"
     )
 
 

@@ -176,8 +176,8 @@ def ends_sentence(verdicts: list[WayVerdict]) -> str:
     if turned.turned >= RIGHT:
         return "The model notices which end of a numeric scale is which."
     return (
-        "The model does not notice which end of a numeric scale is which, because its answers are not reversed "
-        "if the scale is reversed. Do not ask this model reversed or negated questions in numbers."
+        "The model's answers are not reversed if a numeric scale is reversed, which shows that the model does not notice which "
+        "end is which. Do not ask this model reversed or negated questions in numbers."
     )
 
 

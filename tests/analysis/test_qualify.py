@@ -159,7 +159,7 @@ def test_a_reversed_scale_that_is_not_read_as_reversed_is_told() -> None:
     strong = np.tile([1.0, 3.0, 6.0, 9.0], (8, 1))
     same = planted_order(pd.concat([answered(strong), answered(10 - strong, form=REVERSED)], ignore_index=True))
     turned = planted_order(pd.concat([answered(strong), answered(strong, form=REVERSED)], ignore_index=True))
-    assert ends_sentence(way_verdicts(same)).startswith("The model does not notice which end")
+    assert ends_sentence(way_verdicts(same)).startswith("The model's answers are not reversed")
     assert ends_sentence(way_verdicts(turned)) == "The model notices which end of a numeric scale is which."
 
 

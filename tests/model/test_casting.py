@@ -163,7 +163,9 @@ def test_every_cast_says_why_somebody_has_no_seat() -> None:
     casts = get_args(get_type_hints(People)["cast"])
     assert set(casts) <= set(attendance.WHY)
     few = load_preset("structured_debate").with_settings({"repetitions": 2, "topic": "racism"})
-    assert "6 of 60 personas sit" in attendance.attendance_lines(attendance.planned_attendance(few), few.people.cast)
+    assert "6 of 60 personas take part" in attendance.attendance_lines(
+        attendance.planned_attendance(few), few.people.cast
+    )
 
 
 def test_copies_are_one_person_in_every_seat(small: Callable[..., Scenario]) -> None:
@@ -252,10 +254,10 @@ def test_two_of_one_name_are_named(tmp_path: Path) -> None:
 @check_each(
     ("settings", "line"),
     [
-        ({"repetitions": 5}, "all 8 personas sit (CDU 3, SPD 5)"),
-        ({"repetitions": 4}, "7 of 8 personas sit (CDU 3, SPD 4 of 5); without a seat: spd"),
-        ({"repetitions": 4}, "repetitions=5 would seat all"),
-        ({"repetitions": 9, "cast": "fixed"}, "2 of 8 personas sit (CDU 1 of 3, SPD 1 of 5)"),
+        ({"repetitions": 5}, "all 8 personas take part (CDU 3, SPD 5)"),
+        ({"repetitions": 4}, "7 of 8 personas take part (CDU 3, SPD 4 of 5); not used: spd"),
+        ({"repetitions": 4}, "repetitions=5 would use all"),
+        ({"repetitions": 9, "cast": "fixed"}, "2 of 8 personas take part (CDU 1 of 3, SPD 1 of 5)"),
         ({"repetitions": 9, "cast": "fixed"}, "cast=fixed uses the first personas of a party in every room"),
     ],
 )

@@ -84,7 +84,7 @@ def test_a_plan_says_what_becomes_of_weights_and_who_has_no_node(tmp_path: Path)
     assert attendance.cast_name(full) == attendance.NAMED
     assert (
         attendance.attendance_lines(attendance.planned_attendance(full), attendance.NAMED)
-        == "all 4 personas sit (CDU 2, SPD 2)"
+        == "all 4 personas take part (CDU 2, SPD 2)"
     )
 
 
