@@ -40,7 +40,7 @@ ROWS = [
         r"^\| (\d+) \| [^|]+ \| [^|]+ \| ([0-3]) \| ([^|]+) \| ([^|]+) \|$", PAGE, re.MULTILINE
     )
 ]
-STUDIES = PAGE[: PAGE.index("The level says how far")]
+STUDIES = PAGE[: PAGE.index("The column *level* says how closely")]
 THREE = re.findall(r"^\|(?! study|-).*\| ([0-3]) \| ([^|]+) \| ([^|]+) \|$", STUDIES, re.MULTILINE)
 """Level, where it was seen, and command of each row of the three studies."""
 FIGURES = {str(row.number): NUMBER.findall(row.figure) for row in ROWS if row.level} | {
