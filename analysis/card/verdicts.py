@@ -102,7 +102,7 @@ def _stronger(pull_rate: CardEstimate, heard: CardEstimate) -> str:
     """Return whether the pull differs from the influence, within blocks."""
     apart = paired_difference(heard, pull_rate)
     if not (apart.low > 0 or apart.high < 0):
-        return "It is unknown whether the pull or the influence of agents is stronger."
+        return "It is unknown whether the model's pull or the influence of agents on each other is stronger."
     times = f"{pull_rate.estimate / heard.estimate:.2g} times as strong"
     return (
         f"The pull is {'stronger' if apart.low > 0 else 'weaker'} than the influence of agents on each other ({times})."

@@ -26,10 +26,10 @@ ORDER = 9.5
 TITLE = "Believers by topic"
 NOTE = (
     "Believers are agents that believe the news (above 5 of 10). The share of believers is measured at the last survey, among "
-    "agents rated at the first and the last survey. Gain is the change of this share since the first survey. Difference is the "
-    "gain minus the mean gain of all items in the same repetition, with the same people. The verdict says *more* or *less* than "
-    "average only if p is below 0.05 after Holm's correction for the number of items or subjects. The value of a subject is the "
-    "mean over its items. The unit of analysis is the repetition."
+    "agents rated at the first and the last survey. Gain is the change of the share of believers since the first survey. "
+    "Difference is the gain minus the mean gain of all items in the same repetition, with the same people. The verdict says "
+    "*more* or *less* than average only if p is below 0.05 after Holm's correction for the number of items or subjects. The "
+    "value of a subject is the mean over its items. The unit of analysis is the repetition."
 )
 LABELS = {
     "what": "item or subject", "rooms": "repetitions", "believers": "believers", "gain": "gain", "difference": "difference",

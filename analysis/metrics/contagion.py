@@ -19,9 +19,9 @@ from parley.analysis.tables import Tables
 ORDER = 9
 TITLE = "Believers"
 NOTE = (
-    "Infected agents believe the news (above 5 of 10); susceptible agents do not. Caught is the share of agents that began to "
-    "believe the news since the survey before. Recovered is the share of agents that stopped. Both shares are among agents "
-    "rated at both surveys. An agent whose rating could not be read counts as missing. The table shows means over rooms."
+    "Infected agents believe the news (above 5 of 10); susceptible agents do not. The column *caught* has the share of agents "
+    "that began to believe the news since the survey before, and *recovered* the share that stopped. Both shares are among "
+    "agents rated at both surveys. An agent whose rating could not be read counts as missing. The table shows means over rooms."
 )
 LABELS = {
     "rooms": "rooms", "susceptible": "susceptible", "infected": "infected", "caught": "caught",

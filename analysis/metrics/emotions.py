@@ -22,9 +22,9 @@ from parley.model.titles import join_phrases
 ORDER = 23
 TITLE = "Emotions by round"
 NOTE = (
-    "Valence runs from 1 (very bad) to 7 (very good), arousal from 1 (very calm) to 7 (very worked up). The table "
-    "shows means over the people of a party, then over rooms. If the model gives the probability of each answer, a "
-    "rating is the mean of this distribution. Missing counts the ratings that could not be read."
+    "Valence runs from 1 (very bad) to 7 (very good), arousal from 1 (very calm) to 7 (very worked up). The table shows means "
+    "over the people of a party, then over rooms. If the model gives the probability of each answer, a rating is the mean of "
+    "this distribution. The column *missing* counts the ratings that could not be read."
 )
 LABELS = {
     "party": "party", "rooms": "rooms", "valence": "valence", "arousal": "arousal", "reason": "reason if missing",

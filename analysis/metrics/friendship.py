@@ -94,14 +94,14 @@ def _among(values: Ints, ordered: Ints) -> NDArray[np.bool_]:
 ORDER = 15
 TITLE = "Friendship paradox"
 NOTE = (
-    "An agent counts if its neighbours (the agents that it hears) exceed the agent on average. The numbers are shares of the "
-    "agents that hear any agent. Degree is the number of agents that hear an agent (Feld 1991). Activity is an agent's number "
-    "of replies so far (the generalised paradox, Eom and Jo 2014). Equal values do not count. The column *shuffled* is the same "
-    "share by chance: the mean and the middle 95% of 199 shuffles. For degree, links are shuffled, but each agent still hears "
-    "as many agents and is heard by as many agents. For activity, the numbers of replies are shuffled among the agents of a "
-    "room. Excess is a room's share minus the mean share of its shuffles, with an interval over rooms. If chance decides who "
-    "hears whom, excess is 0 on average. The two-sided p in the folder `tables/` compares the mean over rooms with the "
-    "shuffles. Rooms with the same graph have the same shuffles. The table shows means over rooms."
+    "An agent counts if its neighbours (the agents that it hears) have a higher degree or activity on average. The numbers are "
+    "shares of the agents that hear any agent. Degree is the number of agents that hear an agent (Feld 1991). Activity is an "
+    "agent's number of replies so far (the generalised paradox, Eom and Jo 2014). Equal values do not count. The column "
+    "*shuffled* is the same share by chance: the mean and the middle 95% of 199 shuffles. For degree, links are shuffled, but "
+    "each agent still hears as many agents and is heard by as many agents. For activity, the numbers of replies are shuffled "
+    "among the agents of a room. Excess is a room's share minus the mean share of its shuffles, with an interval over rooms. If "
+    "chance decides who hears whom, excess is 0 on average. The two-sided p in the folder `tables/` compares the mean over "
+    "rooms with the shuffles. Rooms with the same graph have the same shuffles. The table shows means over rooms."
 )
 FEWER = "shuffles"
 """The attribute of the table with the least number of shuffles of a graph."""

@@ -22,12 +22,12 @@ ORDER = 8.5
 TITLE = "Public replies and private ratings"
 NOTE = (
     "The gap of a reply is the reply's opinion score minus the speaker's private rating at that time, in points of 0-10. "
-    "*Toward the audience* is the gap in the direction of the other agents' mean rating before the round; *distance* is the gap "
-    "without a direction. The table uses only replies of the rule-based speaker and pocket, whose score is known without a "
-    "judge. The command `study judge` scores other replies (studies/honesty/README.md). The column *swapped* shows what *toward "
-    "the audience* would be by chance: the mean and the middle 95% after gaps are exchanged at random, 199 times, between "
-    "replies with the same topic and rating. A gap alone does not show a lie, because an agent with an assigned side or role is "
-    "meant to say something other than it thinks. The table shows means over rooms."
+    "*Toward the audience* is the gap in the direction of the other agents' mean rating before the round; *distance* is the "
+    "size of the gap in either direction. The table uses only replies of the rule-based speaker and pocket, whose score is "
+    "known without a judge. The command `study judge` scores other replies (studies/honesty/README.md). The column *swapped* "
+    "shows what *toward the audience* would be by chance: the mean and the middle 95% after gaps are exchanged at random, 199 "
+    "times, between replies with the same topic and rating. A gap alone does not show a lie, because an agent with an assigned "
+    "side or role is meant to say something other than it thinks. The table shows means over rooms."
 )
 LABELS = {
     "rooms": "rooms", "missing": "lines without a gap", "toward": "toward the audience", "swapped": "swapped",

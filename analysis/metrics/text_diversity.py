@@ -21,7 +21,7 @@ from parley.analysis.tables import Tables
 ORDER = 8
 TITLE = "Diversity of the text"
 NOTE = (
-    "Long texts repeat more words. So Parley compares texts at the same length, 42 words. *Distinct of 42* is the share of "
+    "Long texts repeat more words, so Parley compares texts at the same length of 42 words. *Distinct of 42* is the share of "
     "different words among 42 words drawn at random from a room's replies in a round (1: no word occurs twice; known as HD-D). "
     "*Words per reply* is the mean length of a reply. The table shows means over rooms."
 )

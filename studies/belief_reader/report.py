@@ -40,7 +40,7 @@ WEIGHTS = (
     "appeal adds to a reason. The regression also has a drift, the belief before, and the direction of the person's own "
     "messages. {corrected} Brackets are 95% intervals over {unit}s, not corrected for the number of rows."
 )
-CORRECTED = "Errors of ratings are corrected by the rating before the last."
+CORRECTED = "The regression corrects errors of ratings by the rating before the last."
 UNCORRECTED = (
     "Errors of ratings are not corrected, so weights can be too large: too few people have three ratings in a row."
 )

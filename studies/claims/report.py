@@ -137,7 +137,7 @@ SETTINGS = (
     "study. The column `p (people)` tests whether the effect depends on the setting for other people too."
 )
 PARTS_NOTE = (
-    "The next table splits the variance by one model of crossed random effects. The column *REML* has the share by restricted "
+    "The next table divides the variance by a model of crossed random effects. The column *REML* has the share by restricted "
     "maximum likelihood, and is unreliable for a setting with two values. The column *Bayes* has the share by a hierarchical "
     "model with half-t priors, with 95% intervals, for the values of settings in this audit. The row `topic and people "
     "together` has the variance that is particular to a group on a topic, in all specifications. The row `specification` has "

@@ -59,7 +59,8 @@ DISTRIBUTIONS = (
     "A side that cannot fix every attribute chooses a distribution over levels. A penalty keeps the best distribution close to "
     "the distribution of the design; one half of the respondents sets this penalty by cross-validation. An opponent who adapts "
     "plays the best answer to a distribution, learned on the same half of the respondents. The other half of the respondents "
-    "judges all distributions. A share of 0.500 is even, and the last row of the table is a difference."
+    "judges all distributions. A share of 0.500 means that both are chosen equally often. The last row of the table is a "
+    "difference between shares."
 )
 
 

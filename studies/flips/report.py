@@ -41,10 +41,10 @@ COLUMNS: Mapping[str, Column] = {
 }  # fmt: skip
 ASKED = (
     "Each agent is also asked alone, before any debate. In three questions the interviewer says that the claim is true, says "
-    "that the claim is not true, or gives no view. The row `for` has agreement after the view `true`, minus agreement without "
-    "a view. The row `against` has agreement without a view, minus agreement after the view `not true`. The row `stated view` "
-    "has the mean of `for` and `against`. The row `no view` has agreement without a view, minus agreement in the plain "
-    "question. Numbers below 0 mean movement away from the view."
+    "that the claim is not true, or gives no view. The row `for` has agreement after the view `true`, minus agreement without a "
+    "view. The row `against` has agreement without a view, minus agreement after the view `not true`. The row `stated view` has "
+    "the mean of `for` and `against`. The row `no view` has agreement if the interviewer gives no view, minus agreement in the "
+    "plain survey question. Numbers below 0 mean movement away from the view."
 )
 MOVES: Mapping[str, Column] = {
     "move": "move", "groups": "units", "points": estimate("estimate", 2),

@@ -224,12 +224,12 @@ def _gap_line(row: Mapping[Hashable, Any]) -> str:
     """Return whether players of the first condition do what they said."""
     players, size = f"Players of `{row['condition']}`", format_estimate(row["value"], row["low"], row["high"])
     if row["reason"] == NO_VARIATION:
-        return f"{players}: in every room, said minus done is {size}."
+        return f"{players}: in every room, the predicted move minus the move made is {size}."
     if np.isnan(row["low"]):
         return unknown_sentence(f"whether players of `{row['condition']}` do what they said", row["reason"])
     if row["low"] <= 0 <= row["high"]:
-        return f"{players}: it is not shown that their moves differ from what they said (said minus done {size})."
-    return f"{players} do {'less' if row['low'] > 0 else 'more'} than they said (said minus done {size})."
+        return f"{players}: it is not shown that their moves differ from what they said (predicted minus made move: {size})."
+    return f"{players} do {'less' if row['low'] > 0 else 'more'} than they said (predicted minus made move: {size})."
 
 
 def _cells(

@@ -50,10 +50,11 @@ CONTAINS = (
 )
 LIMITS = (
     "In each law, all agents have the same numbers, except for laws in which each party has its own numbers. A law outside the "
-    "table cannot win. Noise in the ratings makes every law look weaker and favours `regression`. The contest judges one "
-    "interval between surveys at a time, and says nothing about more rounds than the run has. Agents of a debate speak in turn, "
-    "but a law moves all agents at once. Therefore intervals of numbers can be a little too narrow in debates: in simulated "
-    "debates of 40 to 320 rooms, 91 to 98% of the 95% intervals contained the planted numbers (benchmarks/law_intervals.py)."
+    "table cannot win. Noise in the ratings makes every law look weaker and favours `regression`. The contest compares "
+    "predictions from one survey to the next, and says nothing about more rounds than the run has. Agents of a debate speak in "
+    "turn, but a law moves all agents at once. Therefore intervals of numbers can be a little too narrow in debates: in "
+    "simulated debates of 40 to 320 rooms, 91 to 98% of the 95% intervals contained the planted numbers "
+    "(benchmarks/law_intervals.py)."
 )
 
 

@@ -40,8 +40,8 @@ READING = (
     f"other people. Brackets hold 95% intervals over {{unit}}, if a condition has at least {FEWEST} {{unit}}."
 )
 APART = (
-    "People count as independent. If some people belong together, such as the people of one debate, these "
-    "intervals are too narrow: add a column `cluster` with the name of the debate."
+    "People count as independent. If some people belong together, such as the people of one debate, the intervals are too "
+    "narrow: add a column `cluster` with the name of the debate."
 )
 
 

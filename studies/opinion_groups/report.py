@@ -20,10 +20,10 @@ from parley.studies.opinion_groups.votes import common_ground, group_votes, rand
 NAME = "opinion_groups"
 READING = (
     "Groups are found with the method of Polis, on the principal components that exceed chance (at least two). k-means always "
-    "finds groups, so groups count only if their silhouette is larger than in 95% of two kinds of artificial data without "
-    "groups: votes shuffled within each statement, and a spectrum of opinions without gaps, as skewed or flat as the observed "
-    "opinions. People count as independent. If people debated with one another before they voted, the people of a debate are "
-    "alike, and debates may look like groups: compare the groups with the debates."
+    "finds groups. So groups count only if their silhouette is larger than in 95% of artificial data sets without groups. One "
+    "kind of artificial data are votes shuffled within each statement, the other kind a spectrum of opinions without gaps, as "
+    "skewed or flat as the observed opinions. People count as independent. If people debated with one another before they "
+    "voted, the people of a debate are alike, and debates may look like groups: compare the groups with the debates."
 )
 WANTS = (
     "The table lists statements that a group accepts (or rejects) clearly, and clearly more than other groups do, by the rule "
@@ -33,8 +33,8 @@ GROUND = (
     "Group-aware consensus is the product of all groups' shares of agreement, and is high only if each group agrees."
 )
 PARTIES = (
-    "Groups are found by votes alone; parties are the parties of the personas. The adjusted Rand index is 1 if groups "
-    "and parties divide the agents in the same way, and about 0 if groups and parties are unrelated."
+    "Groups are found by votes alone, and parties are the parties of the personas. The adjusted Rand index is 1 if groups and "
+    "parties divide the agents in the same way, and about 0 if groups and parties are unrelated."
 )
 SLATES = (
     "JR (justified representation) fails if a large enough group agrees with a common statement, but with no statement of the "

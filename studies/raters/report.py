@@ -28,8 +28,8 @@ READING = (
     "error. Brackets are 95% intervals over {unit}, for the raters of the file."
 )
 APART = (
-    "Items count as independent. If some items belong together, such as the texts of one debate, these "
-    "intervals are too narrow: add a column `cluster` with the name of the debate."
+    "Items count as independent. If some items belong together, such as the texts of one debate, the intervals are too narrow: "
+    "add a column `cluster` with the name of the debate."
 )
 IN_GENERAL = (
     "This section estimates what other raters would give, if the raters of the file are a random sample of raters. The "

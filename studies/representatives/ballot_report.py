@@ -27,7 +27,7 @@ ACCURACY_COLUMNS: Mapping[str, Column] = {
     "no interval because": "reason",
 }  # fmt: skip
 READING = (
-    "A session is a group of people and all its questions. Measures are averaged over the choices of a session first. "
+    "A session is a group of people and all its questions. Each measure is averaged over the choices of a session first. "
     "Brackets hold 95% intervals over sessions, if there are five sessions or more."
 )
 POINTS = (

@@ -42,10 +42,10 @@ TWICE = (
     "beyond the first row's difference."
 )
 PREFERRED = (
-    "{judge} reads a participant's opinion and chooses between the statement with representatives and the statement of the "
-    "true profile. The judge is asked in both orders; if the order decides, the verdict is a tie. The win rate is wins plus "
-    "half the ties of the substituted participants, with 95% intervals over groups. At a win rate of 0.5 neither statement is "
-    "preferred."
+    "{judge} reads a participant's opinion and chooses between the statement with representatives and the statement of the true "
+    "profile. The judge reads the two statements in both orders; if the order decides, the verdict is a tie. The win rate is "
+    "wins plus half the ties of the substituted participants, with 95% intervals over groups. At a win rate of 0.5 neither "
+    "statement is preferred."
 )
 
 

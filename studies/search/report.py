@@ -31,8 +31,9 @@ HOW = (
     "`random choice` each new repetition has a random setting."
 )
 OF_AUDIENCES = (
-    "Each audience is compared with itself without the intervention. A random choice also draws the audience. An outcome in "
-    "the file `search_rooms.csv` is a difference from no intervention, averaged over the rooms of a repetition."
+    "Each audience is compared with the same audience without the intervention. In the condition `random choice`, the audience "
+    "is also drawn at random. An outcome in the file `search_rooms.csv` is a difference from no intervention, averaged over the "
+    "rooms of a repetition."
 )
 NEW_ROOMS: Mapping[str, Column] = {
     "condition": "condition", "setting": "setting", "cost": number("cost"), "effect in the search": number("searched"),

@@ -63,8 +63,8 @@ DISTANCES = (
     "the oracle."
 )
 FIRST = (
-    "The table has the mean score of all agents by the party of the first speaker. p comes from shuffling these parties over "
-    "the runs of a cast."
+    "The table has the mean score of all agents by the party of the first speaker. p comes from shuffling the parties of the "
+    "first speakers over the runs of a cast."
 )
 NEEDED = (
     "The first columns are standard deviations of scores: between people, between runs of the same people, between statements "

@@ -118,7 +118,7 @@ def test_the_defaults_own_error_is_in_the_interval(first: Batch) -> None:
 RATES = [
     ((0.06, 0.05, 0.07), (0.03, 0.02, 0.04), 0.03, "The pull is stronger than the influence of agents on each other (2 times"),
     ((0.02, 0.01, 0.03), (0.04, 0.03, 0.05), -0.02, "The pull is weaker than the influence of agents on each other (0.5 times"),
-    ((0.06, 0.05, 0.07), (0.055, 0.05, 0.06), 0.0, "It is unknown whether the pull or the influence of agents is stronger."),
+    ((0.06, 0.05, 0.07), (0.055, 0.05, 0.06), 0.0, "It is unknown whether the model's pull or the influence of agents"),
     ((0.001, -0.004, 0.006), (0.0, -0.003, 0.003), 0.0, "Neither a pull nor an influence was found"),
     ((0.001, -0.004, 0.006), (0.05, 0.04, 0.06), 0.0, "No pull was found (at most 0.6% of the way to"),
     ((0.06, 0.05, 0.07), (-0.001, -0.004, 0.002), 0.0, "No influence of agents on each other was found (at most 0.2% of"),
