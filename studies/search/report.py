@@ -31,8 +31,8 @@ HOW = (
     "`random choice` each new repetition has a random setting."
 )
 OF_AUDIENCES = (
-    "Each audience is compared with the same audience without the intervention. In the condition `random choice`, the audience "
-    "is also drawn at random. An outcome in the file `search_rooms.csv` is a difference from no intervention, averaged over the "
+    "Each audience is compared with the same audience without the intervention. In the condition `random choice`, audiences "
+    "are random too. An outcome in the file `search_rooms.csv` is a difference from no intervention, averaged over the "
     "rooms of a repetition."
 )
 NEW_ROOMS: Mapping[str, Column] = {
