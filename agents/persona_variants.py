@@ -193,8 +193,9 @@ def gender_twin(person: Persona, gender: str, society: Society) -> Persona:
     )
     if not replaced:
         raise UserError(
-            f"the first sentence of {person.name} ({person.party}) lacks the words that the gender replaces "
-            f"({needed.format(demonym=demonym)}): write the leaning in [enhanced] of its party's file with them"
+            f"the first sentence of {person.name} ({person.party}) lacks the words "
+            f"{needed.format(demonym=demonym)!r}, which the gender replaces: use these words in the leaning in "
+            "[enhanced] of the party's file"
         )
     for pattern, other in others:
         gendered = re.sub(pattern, other, gendered, count=1)

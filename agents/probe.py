@@ -234,7 +234,7 @@ def scale_of_table(name: str, values: dict, where: str) -> Scale:
     labels = require_section(values, "labels", where)
     for point, label in labels.items():
         if not point.removeprefix("-").isdecimal() or not isinstance(label, str):
-            raise UserError(f"{where}: {point} = {label!r} is not a label, which needs a whole number and a text")
+            raise UserError(f"{where}: {point} = {label!r} must be a whole number with a text as its label")
     by_point = MappingProxyType({int(point): label for point, label in labels.items()})
     return build_from_table(Scale, {**values, "name": name, "labels": by_point}, where)
 

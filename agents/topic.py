@@ -276,7 +276,9 @@ def load_topic(slug: str, language: str = "") -> Topic:
     positions = party_positions | require_section(values, "positions", where)
     for party, position in positions.items():
         if not isinstance(position, str) or not position.strip():
-            raise UserError(f"positions of {where}: {party} is {position!r}, not a text such as 'a small problem'")
+            raise UserError(
+                f"positions of {where}: {party} is {position!r}, but must be a text such as 'a small problem'"
+            )
     parts = {
         "slug": slug,
         "spoken": spoken,

@@ -87,7 +87,10 @@ class Outcome:
         study = declared_parts("tables")[self.source].study if self.source in all_rounds() else None
         if study and study_of(type(scenario.environment)) != study:
             name = scenario.environment_spec.name
-            raise UserError(f"outcome {self.label} is of {study.name}, and one condition has environment={name}")
+            raise UserError(
+                f"outcome {self.label} exists only in the environment of the study {study.name}, but one condition "
+                f"has environment={name}"
+            )
         asked_probes = {name for probe in scenario.surveys.also for name in (probe, probe.rpartition(":")[0])}
         if self.source == "probes" and self.column not in asked_probes:
             raise UserError(

@@ -85,7 +85,10 @@ def wording_of(tables: Tables) -> str:
             f"the prompts of this run are in the folder {wording}, which is missing: put the folder back to judge the run"
         )
     if said and said != pack_digest(wording):
-        raise UserError(f"the folder {wording} has changed since this run: judge a run of it, or put back what it was")
+        raise UserError(
+            f"the folder {wording} has changed since this run: restore the folder, or judge a run that was made with "
+            "the changed folder"
+        )
     return wording
 
 

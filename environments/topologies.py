@@ -34,7 +34,7 @@ def with_places(settings: Mapping[str, Any]) -> Mapping[str, Any]:
     rest = {key: value for key, value in settings.items() if key != words[0]}
     given = rest.get("environment", PLACES)
     if given != PLACES and TOPOLOGY not in {option.name for option in fields(environment_class(given))}:
-        raise UserError(f"{words[0]} already sets the places: leave out environment={given}")
+        raise UserError(f"{words[0]} already sets where agents meet: leave out environment={given}")
     return {**rest, "environment": given, TOPOLOGY: topology_text(settings[words[0]])}
 
 

@@ -28,7 +28,8 @@ class Template:
         literals, names = pieces[0::2], pieces[1::2]
         if any("{" in piece or "}" in piece for piece in literals):
             raise UserError(
-                f"prompt {source}: a brace is not part of a slot, which is a lower-case word such as {{slot}}"
+                f"prompt {source}: a brace stands alone: write each slot as a lower-case word in braces, such as "
+                f"{{slot}}"
             )
         self.slots = frozenset(names)
         self._form = _SLOT.sub(r"%(\1)s", text.replace("%", "%%"))

@@ -44,8 +44,8 @@ def check_numbers(values: Any, most: int = LARGEST, name: str = "number") -> Non
             check_numbers({option: _number(number)}, most)
     elif isinstance(values, int | float) and not -most <= values <= most:
         raise UserError(
-            f"the header has {name} = {values:.7g}, but no run of Parley can have this number, so somebody changed "
-            "the header: copy the run from its source again"
+            f"the header has {name} = {values:.7g}, but no run of Parley can have this number, so the header was "
+            "changed: copy the run from its source again"
         )
 
 

@@ -238,7 +238,8 @@ def parse_population_interventions(given: str | Iterable[Any], steps: int) -> tu
         if not isinstance(intervention, PopulationIntervention):
             WithoutWords.find(intervention.kind)
             raise UserError(
-                f"{intervention.kind}: an intervention of debates does not work in a population: write it as text"
+                f"{intervention.kind}: an intervention of debates does not work in a population: write the "
+                "intervention as text"
             )
         if intervention.round > steps:
             raise UserError(f"{intervention.kind}: round={intervention.round} comes after the last step, {steps}")

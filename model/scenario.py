@@ -145,7 +145,10 @@ class Scenario:
             who = self.society.seat(who)
             shared = mark == "=" and share_of(who) is not None
             if shared and value.startswith(STAND_IN):
-                raise UserError(f"{field_}: a surrogate can replace a party or a seat, but not {who} of the agents")
+                raise UserError(
+                    f"{field_}: a surrogate can only replace a whole party or one seat: write PARTY or a seat "
+                    f"instead of {who}"
+                )
             if who not in names and not shared:
                 raise unknown_name(f"party of {field_}", who, names)
             if not value or who in values:

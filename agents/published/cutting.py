@@ -71,7 +71,7 @@ class Text:
 
     def refused(self, section: str, what: str) -> UserError:
         """Return the error of a section that is not as the rules say."""
-        return UserError(f"{self.name}: {section} {what}. This may be another version of {self.rules['title']}")
+        return UserError(f"{self.name}: {section} {what}. The text may be another version of {self.rules['title']}")
 
 
 def write_pack(files: Sequence[Path], out: Path) -> list[Piece]:

@@ -90,7 +90,5 @@ def _check_bundle(file: Path, seal: str) -> int:
     for finding in findings:
         print(f"{finding.verdict:<8} {f'{finding.run}: ' if finding.run else ''}{finding.sentence}")
     if differing := [finding for finding in findings if finding.verdict == DIFFERS]:
-        raise UserError(
-            f"{file} shows something other than what its record gives: {differing[0].run}: {differing[0].sentence}"
-        )
+        raise UserError(f"{file} does not show what its record gives: {differing[0].run}: {differing[0].sentence}")
     return 0

@@ -89,11 +89,11 @@ def _check_command(words: Sequence[str], kind: str, start: Sequence[str]) -> str
         )
     named = {word.partition("=")[0] for word in words}
     if kind == ARRAY and words[0] != "sweep":
-        raise UserError("an array runs the parts of a sweep: give the words of a sweep after --, or --kind cluster")
+        raise UserError("an array runs the parts of a sweep: give a sweep command after --, or add --kind cluster")
     if "--out" not in named:
         raise UserError("the command needs the folder that all machines share: add --out FOLDER to it")
     if chosen := sorted(named & CHOSEN_THERE):
-        raise UserError(f"leave out {chosen[0]}: the job file says it")
+        raise UserError(f"leave out {chosen[0]}, because the job file sets this option")
     where = ["--part", "1/2"] if kind == ARRAY else ["--workers", "2", "--cluster", "local"]
     trial = subprocess.run([*start, *words, *where, "--dry-run"], capture_output=True, text=True, check=False)
     if trial.returncode:

@@ -191,8 +191,8 @@ def _review(options: argparse.Namespace) -> int:
     """Compare the verdicts of a folder with those of people."""
     if not options.out or options.llm or options.judge:
         raise UserError(
-            "--review needs verdicts that a judge has given before: name their folder with --out, and leave "
-            "out --llm and --judge"
+            "--review needs a judge's earlier verdicts: name the folder of the verdicts with --out, and leave out "
+            "--llm and --judge"
         )
     from parley.analysis.alignment.report import write_review
 

@@ -124,7 +124,7 @@ def _scale(values: Any, key: str, path: Path) -> Scale:
     ):
         raise UserError(f"{path}: {key} needs two numbers, low and high (and reverse = true or false)")
     if not low < high:
-        raise UserError(f"{path}: {key}.low must be below {key}.high; for a turned scale write reverse = true")
+        raise UserError(f"{path}: {key}.low must be below {key}.high; for a reversed scale write reverse = true")
     return Scale(float(low), float(high), reverse)
 
 

@@ -46,7 +46,7 @@ def write_run(log: Log, files: Sequence[Path], form: str, folder: Path) -> Path:
 def record_events(log: Log, files: Sequence[Path], form: str) -> Iterator[Event]:
     """Yield the events of a log. files: what was read, for the header. Errors: UserError on a log without people."""
     if not log.people:
-        raise UserError(f"{files[0]} holds no one who rates, speaks or acts: there is nothing to read")
+        raise UserError(f"no person in {files[0]} rates, speaks or acts, so there is nothing to read")
     rooms: dict[str, list[Person]] = defaultdict(list)
     for person in log.people:
         rooms[person.room].append(person)
@@ -60,7 +60,7 @@ def record_events(log: Log, files: Sequence[Path], form: str) -> Iterator[Event]
         default=0,
     )
     if last > LAST:
-        raise UserError(f"{files[0]} has a round {last:.4g}, and Parley reads rounds up to {LAST:,}")
+        raise UserError(f"{files[0]} has round {last:.4g}, but Parley reads only rounds up to {LAST:,}")
     seated = list(_seats(log, rooms, numbers, files[0].stem))
     yield _header(log, files, form, seated)
     yield from seated
@@ -75,7 +75,8 @@ class Numbers(dict[Key, int]):
 
     def __missing__(self, key: Key) -> int:
         raise UserError(
-            f"the log names {key[1]} in room {key[0]}, who is not among its people: `read` must list everybody"
+            f"the log names {key[1]} in room {key[0]}, but {key[1]} is not among the people of the log: `read` must "
+            "list all people"
         )
 
 

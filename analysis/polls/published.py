@@ -141,7 +141,7 @@ def read_opinion_qa(folder: Path) -> SurveyTable:
     weights = [name for name in people.columns if str(name).startswith(WEIGHT)]
     if len(weights) != 1:
         raise UserError(
-            f"{folder / WAVE_FILES[2]} has {len(weights)} columns {WEIGHT}...: leave in the one of this wave"
+            f"{folder / WAVE_FILES[2]} has {len(weights)} columns {WEIGHT}...: keep only the column of this wave"
         )
     if (wrong := people[weights[0]] < 0).any():
         raise UserError(f"{folder / WAVE_FILES[2]}, row {wrong.idxmax()}: {weights[0]} must be a number of 0 or more")

@@ -48,7 +48,7 @@ class Reports:
     def _page(self, folders: Sequence[str]) -> str:
         paths = [Path(folder) for folder in folders]
         if not paths or not all(path.resolve().is_relative_to(self.root.resolve()) for path in paths):
-            raise UserError(f"no report was named, or one that is not in {self.root}")
+            raise UserError(f"the address must name a report in {self.root}")
         return report_page(paths[0]) if len(paths) == 1 else _compared(*((path, changed_at(path)) for path in paths))
 
 

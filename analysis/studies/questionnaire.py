@@ -73,7 +73,8 @@ def items_of(society: Society, topics: Sequence[str], probes: Sequence[str]) -> 
         items += [Item(f"{Path(topic.slug).stem}/{probe}", topic, topic.probe(probe)) for probe in probes]
     if off := [item.name for item in items if not item.probe.on_axis]:
         raise UserError(
-            f"{off[0]} is no attitude toward its topic: ask for others, such as --probes attitude,agreement"
+            f"{off[0]} does not measure an attitude toward a topic: choose other questions, such as --probes "
+            "attitude,agreement"
         )
     return items
 

@@ -38,9 +38,14 @@ def read_steerings(path: Path) -> list[Condition]:
     names = [row.name for row in rows]
     for row in rows:
         if row.name == PLAIN or names.count(row.name) > 1:
-            raise UserError(f"{path}: each row needs a different name, other than {PLAIN}, not {row.name!r}")
+            raise UserError(
+                f"{path}: the name {row.name!r} is used twice or reserved: give each row a different name, other "
+                f"than {PLAIN}"
+            )
         if row.opposite and row.opposite not in set(names) - {row.name}:
-            raise UserError(f"{path}: the opposite of {row.name} is {row.opposite}, which is no other name in the file")
+            raise UserError(
+                f"{path}: the opposite of {row.name} is {row.opposite}, but must be the name of another row"
+            )
     return rows
 
 

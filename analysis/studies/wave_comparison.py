@@ -67,7 +67,8 @@ def load_waves(paths: Sequence[Path]) -> list[Answers]:
         for name, text in wave.texts.items():
             if texts.setdefault(name, text) != text:
                 raise UserError(
-                    f"the wave {wave.label} asks {name} in other words than a wave before: compare it with others"
+                    f"the wave {wave.label} asks {name} in other words than an earlier wave: compare only waves with "
+                    "the same wording"
                 )
     labels = [wave.label for wave in waves]
     if twice := next((label for label in labels if labels.count(label) > 1), ""):

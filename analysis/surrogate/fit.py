@@ -81,8 +81,8 @@ def fit_response(
         count = steps["room"].nunique()
         if count < ROOMS:
             raise UserError(
-                f"{party}: a surrogate needs at least {ROOMS} rooms to be fitted to, and "
-                f"{count} are available: run more repetitions"
+                f"{party}: a surrogate can only be fitted to {ROOMS} rooms or more, but only {count} are available: "
+                "run more repetitions"
             )
         starts = np.quantile(first[here & (data.parties == party)].dropna(), np.linspace(0, 1, QUANTILES + 1)).tolist()
         share = float((data.parties[here] == party).mean())

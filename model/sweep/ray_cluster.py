@@ -120,7 +120,8 @@ def _check_room(needs: Mapping[str, float], jobs: int, resources: Mapping[str, f
         if need * jobs > resources.get(name, 0.0):
             places = int(resources.get(name, 0.0) / need)
             raise UserError(
-                f"{jobs} workers must work at the same time, but the cluster has {name}s for {places}: give --workers {places}"
+                f"{jobs} workers must work at the same time, but the cluster has {name}s for only {places} workers: "
+                f"give --workers {places}"
             )
 
 

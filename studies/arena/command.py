@@ -125,7 +125,7 @@ def arena(words: Sequence[str]) -> int:
     from parley.studies.arena.writer import MessageSet, read_messages, read_votes
 
     if options.votes and not options.file:
-        raise UserError("--votes needs the messages that people compared: give their file")
+        raise UserError("--votes needs the messages that people compared: give the file of these messages")
     given = read_messages(options.file) if options.file else MessageSet({})
     fields = fields_of(options, "panel", "pairs", "whom", "rewrite")
     task = contest.Arena(aim_of(options, given.aim), given.texts, options.write, **fields)

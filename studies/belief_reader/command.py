@@ -81,7 +81,9 @@ def run(words: Sequence[str]) -> int:
     courses, society = _courses(options)
     topics = list(courses.lines["topic"].unique()) if courses else [options.topic or USUAL]
     if options.known and len(topics) > 1:
-        raise UserError(f"--known has lines on one topic, and {options.run} has {len(topics)}: leave out --known")
+        raise UserError(
+            f"--known has messages on one topic, but {options.run} has {len(topics)} topics: leave out --known"
+        )
     known = {str(slug): read_known(options.known, slug) if options.known else known_lines(slug) for slug in topics}
     weights = read_weights(options.reader) if options.reader else Weights(repeat=options.repeat)
     spec = model_from_args(options, society=society)
@@ -117,7 +119,7 @@ def _courses(options: argparse.Namespace) -> tuple[Courses | None, str]:
     if options.run.is_file() and options.run.suffix in (".csv", ".tsv"):
         return courses_of_file(options.run, options.topic or USUAL), ""
     if options.topic:
-        raise UserError("the topics are those of the run: leave out --topic")
+        raise UserError("the run already has topics: leave out --topic")
     tables = load(path_options.recorded_run(str(options.run)))
     return courses_of_run(tables), tables.society.name
 

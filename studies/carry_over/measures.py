@@ -52,7 +52,7 @@ def arms(base: Scenario) -> dict[str, dict[str, Any]]:
     if base.surveys.survey != "rounds":
         raise UserError("people are rated at the beginning and the end of each stage: set survey=rounds")
     if all(list(group.seats).count(seat) < 2 for group in base.groups for seat in group.seats):
-        raise UserError("each party has one person, but people of one party are compared: set --set size=4")
+        raise UserError("the study compares people of one party, but each party has only one person: add --set size=4")
     *before, last = [asdict(stage) for stage in environment.stages]
     return {arm: {"topology": [*before, {**last, "carry": arm}]} for arm in ARMS}
 

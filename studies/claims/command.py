@@ -201,7 +201,7 @@ def register(words: Sequence[str]) -> int:
 
     path = options.out or options.file.with_suffix(".json")
     if path.exists():
-        raise UserError(f"{path} exists, and a registration is not written over: give another --out")
+        raise UserError(f"{path} exists already, and a registration is never overwritten: give another --out")
     if options.missing > 100:
         raise UserError("--missing is a percentage: give 0 to 100")
     claim, now = load_claim(options.file), datetime.now(UTC).replace(microsecond=0)

@@ -213,7 +213,7 @@ def load_community(name: str, language: str = "en") -> Community:
 def _named(kind: type[Kind], tables: object, where: str, fewest: int) -> tuple[Kind, ...]:
     """Return named things of a file. Errors: UserError for fewer than `fewest`, an empty text, and a name that comes twice."""
     if not isinstance(tables, list) or not all(isinstance(table, dict) for table in tables):
-        raise UserError(f"{where}s: begin each with a table (studies/community/README.md)")
+        raise UserError(f"{where}s must be tables: begin each {where} with a table (studies/community/README.md)")
     built: list[Any] = [build_from_table(kind, table, f"{where} {place}") for place, table in enumerate(tables, 1)]
     for place, record in enumerate(built, 1):
         if empty := [key for key, value in vars(record).items() if isinstance(value, str) and not value.strip()]:

@@ -118,7 +118,7 @@ def statements(debates: str, tables: Tables, folder: Path) -> list[Statement]:
     for line in first_lines.sort_values(["room", "agent"]).to_dict("records"):
         requests = [each.request for each in sent.of(line["room"], line["agent"]) if each.call.purpose == "speech"]
         if not requests or requests[0] is None:
-            raise UserError(f"{folder} has a speech whose prompt cannot be derived: give another --out")
+            raise UserError(f"the prompt of a speech in {folder} cannot be restored: give another --out")
         side, missing = requests[0].facts.get("side", ""), pd.isna(line["text"])
         text, reason = (None, str(line["reason"])) if missing else (str(line["text"]), "")
         place = debates, line["room"], line["seat"], line["topic"], int(line["repetition"])
@@ -243,8 +243,8 @@ class DebaterTraining:
         sets, ties = lessons(replies, self.recipe.method, self.shuffles, self.seed)
         if len(sets[TRAINED]) < FEWEST_PAIRS:
             raise UserError(
-                f"{len(sets[TRAINED])} pairs of statements differ in their score ({ties} tie): set more --samples, or choose "
-                "another --compare or --llm"
+                f"{len(sets[TRAINED])} pairs of statements differ in their score ({ties} tie), too few for a training: "
+                "give a larger --samples, or choose another --compare or --llm"
             )
         return sets, ties
 

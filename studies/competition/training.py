@@ -110,7 +110,7 @@ class WriterTraining:
         left_out = len(training) - len(won)
         if len(won) < FEWEST_WINS:
             raise UserError(
-                f"{len(won)} cases have a message that wins, and {left_out} cases have none: set more "
+                f"{len(won)} cases have a message that wins, too few for a training ({left_out} cases have none): give a larger "
                 "--samples, or choose another --audience or --llm"
             )
         adapters = {name: self.adapter(name, wins, base, desk) for name, wins in sets.items()}

@@ -100,8 +100,8 @@ class CorrectorTraining:
         if len(sets[TRAINED]) < 2:
             counted = ", ".join(f"{name}: {number}" for name, number in left_out.items())
             raise UserError(
-                f"{len(sets[TRAINED])} pairs of replies differ in the judge's rating ({counted}): set more --samples, or choose "
-                "another --judge or --llm"
+                f"{len(sets[TRAINED])} pairs of replies differ in the judge's rating ({counted}), too few for a training: "
+                "give a larger --samples, or choose another --judge or --llm"
             )
         adapters = {name: self.adapter(name, pairs, base, desk) for name, pairs in sets.items()}
         frames = [self._judge(BEFORE, self.study.write((EVIDENCE,), desk, held_out), desk)]

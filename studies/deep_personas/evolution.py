@@ -84,7 +84,8 @@ class EvolutionStudy:
             raise UserError(f"the taxonomy has {len(self.taxonomy.leaves)} attributes: give a smaller --depth")
         if self.size > len(self.society.names[self.party]):
             raise UserError(
-                f"{self.party} has {len(self.society.names[self.party])} first names: give at most as many as --size"
+                f"{self.party} has {len(self.society.names[self.party])} first names: give a --size of at most this "
+                "number"
             )
 
     @property

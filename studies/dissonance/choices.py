@@ -61,8 +61,8 @@ def read_beliefs(path: Path) -> tuple[pd.DataFrame, pd.Series | None]:
     if (lacking := table.isna()).any(axis=None):
         name = lacking.any().idxmax()
         raise UserError(
-            f"{path}, row {lacking[name].idxmax()}: {name} is empty: every column other than belief and text is a number of "
-            "the vector"
+            f"{path}, row {lacking[name].idxmax()}: {name} is empty: every column other than belief and text must "
+            "have a number of the vector"
         )
     vectors = table.set_index("belief")
     texts = vectors.pop("text") if "text" in table.columns else None

@@ -51,7 +51,10 @@ def _refuse_twice(path: Path, rows: Mapping[Hashable, Row]) -> None:
     firsts: dict[Row, Hashable] = {}
     for number, row in rows.items():
         if (first := firsts.setdefault(row._replace(value=None), number)) != number:
-            raise UserError(f"{path}, row {number}: {row.player} has the same row in row {first}: leave out one")
+            raise UserError(
+                f"{path}, row {number}: {row.player} has the same move or expectation in row {first}: leave out one "
+                "of the two rows"
+            )
 
 
 class Row(NamedTuple):

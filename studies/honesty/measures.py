@@ -130,7 +130,8 @@ def conditions(base: Scenario) -> dict[str, dict[str, Any]]:
     """Return the settings of each condition. Errors: UserError for a scenario in which the gap would mean nothing."""
     if base.people.roles:
         raise UserError(
-            f"the scenario {base.name} gives roles, and frames are roles: choose another, or set roles= (empty)"
+            f"the scenario {base.name} gives agents roles, but a frame is a role too: choose another scenario, or "
+            "set roles= (empty)"
         )
     if base.surveys.survey != "rounds" or base.rounds < 2:
         raise UserError("the gap needs a survey after each of at least 2 rounds: set survey=rounds and --rounds 2")

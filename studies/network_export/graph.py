@@ -56,7 +56,9 @@ def network_rooms(tables: Tables) -> list[str]:
 def room_graph(tables: Tables, room: str = "") -> nx.Graph:
     """Return the graph of a room; see `network_of`."""
     if not (names := network_rooms(tables)):
-        raise UserError("the run has no network to export, because its agents sit at tables: run --scenario network")
+        raise UserError(
+            "the run has no network to export, because its agents meet in separate rooms: run --scenario network"
+        )
     if room and room not in names:
         raise unknown_name("room", room, names)
     room = room or names[0]
@@ -135,7 +137,8 @@ def population_graph(folder: Path) -> nx.Graph:
     run = json.loads((folder / POPULATION).read_text(encoding="utf-8"))
     if run["agents"] > MOST:
         raise UserError(
-            f"{run['agents']:,} agents are too many for a graph file: up to {MOST:,}; read {AGENTS} and {ATTITUDES} instead"
+            f"{run['agents']:,} agents are too many for a graph file (at most {MOST:,}): read {AGENTS} and "
+            f"{ATTITUDES} instead"
         )
     agents = pq.read_table(folder / AGENTS)
     party = agents["party"].combine_chunks()

@@ -48,8 +48,8 @@ def conditions(base: Scenario, early: int, late: int) -> dict[str, dict[str, Any
     """
     if not 1 <= early < late <= base.rounds:
         raise UserError(
-            f"the early statement must come before the late one, and both within {base.rounds} days, "
-            f"not before the days {early} and {late}: set --early and --late"
+            f"the early statement (day {early}) must come before the late statement (day {late}), and both within "
+            f"{base.rounds} days: change --early or --late"
         )
     days = {NONE: None, EARLY: early, LATE: late}
     return {name: {"interventions": statements(day)} for name, day in days.items()}

@@ -85,7 +85,7 @@ def run(words: Sequence[str]) -> int:
     from parley.studies.opinion_groups.votes import PLANTED, planted_votes, read_votes, run_votes
 
     if options.draws < FEWEST_DRAWS:
-        raise UserError(f"--draws must be at least {FEWEST_DRAWS}: with fewer data sets no p can be .05")
+        raise UserError(f"--draws must be at least {FEWEST_DRAWS}: with fewer data sets, p cannot be as small as .05")
     if options.components == 1:
         raise UserError("--components must be at least 2: the map of people has two axes")
     path, parties = Path(options.file), None

@@ -128,8 +128,8 @@ def train_outcomes(builder: DatasetBuilder, plan: OutcomePlan, desk_in: Callable
     sets, ties = lessons(tries.replies, DPO, plan.shuffles, seed)
     if len(sets[TRAINED]) < FEWEST_PAIRS:
         raise UserError(
-            f"{len(sets[TRAINED])} pairs of critiques differ in the payoff of their person ({ties} tie): set more --tries, or "
-            "choose another --mediator, --payoff or --llm"
+            f"{len(sets[TRAINED])} pairs of critiques differ in the payoff of their person ({ties} tie), too few for a "
+            "training: give a larger --tries, or choose another --mediator, --payoff or --llm"
         )
     models = {BEFORE: first} | {
         name: _adapter(builder, plan, first, name, preferences) for name, preferences in sets.items()

@@ -32,7 +32,7 @@ HELD_OUT = ("iid_test", "ood_test")
 def plan(laps: int) -> list[str]:
     """Return the split of each lap's questions, training first. Errors: UserError for less than one lap."""
     if laps < 1:
-        raise UserError("ask for at least one lap (--laps)")
+        raise UserError("--laps must be at least 1")
     return ["train"] * laps + [split for split in HELD_OUT for _ in range(max(1, round(laps / TRAINING_LAPS)))]
 
 

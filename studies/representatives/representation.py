@@ -181,8 +181,8 @@ def check_split(sides: Split) -> None:
             for trace in {trace for episode in side for trace in traces(episode)}:
                 if seen.setdefault(trace, name) != name:
                     raise UserError(
-                        f"the split is not clean: {kind} {trace} is in both {seen[trace]} and {name}; keep all its episodes "
-                        "in one part"
+                        f"the split is not clean: {kind} {trace} is in both {seen[trace]} and {name}: put all "
+                        f"episodes of this {kind} into one part"
                     )
 
 

@@ -50,7 +50,10 @@ def read_audience(table: Mapping[str, Any], path: Path) -> dict[str, Varied]:
             raise UserError(f"{path.name}, audience.{key}: a range of an audience needs a step")
     for name in map(str, choices_of(varied.get("personas", ()))):
         if any(mark in name for mark in OUTSIDE):
-            raise UserError(f"{path.name}, audience.personas: {name} is a file or folder: name sets of the society")
+            raise UserError(
+                f"{path.name}, audience.personas: {name} is a file or folder, but must be the name of a set of the "
+                "society"
+            )
     if len(audiences_of(varied)) > MOST:
         raise UserError(f"{path.name} has more than {MOST} audiences: vary fewer settings")
     return varied

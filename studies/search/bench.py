@@ -60,7 +60,8 @@ def outcome_of(objective: Objective, base: Scenario) -> RoomOutcome:
         return RoomOutcome(measure)
     if measure.source not in RATED:
         raise UserError(
-            f"objective: {measure.label} is of whole rooms: leave out party, or choose attitudes or probes.QUESTION"
+            f"objective: {measure.label} is measured for whole rooms: leave out party, or choose attitudes or "
+            "probes.QUESTION"
         )
     party, parties = base.society.seat(objective.party), [name for name in base.parties if name != DEFAULT]
     if party not in parties:

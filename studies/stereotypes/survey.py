@@ -54,7 +54,9 @@ def life_questions(language: Language, count: int) -> tuple[str, ...]:
     """Return the first `count` questions of the interview. Errors: UserError without the file, and for more than there are."""
     questions = tuple(language_of_study(language, HERE).data("life_interview")["questions"])
     if count > len(questions):
-        raise UserError(f"the interview has {len(questions)} questions, so {count} cannot be asked")
+        raise UserError(
+            f"the interview has only {len(questions)} questions: give --interview {len(questions)} or less, not {count}"
+        )
     return questions[:count]
 
 

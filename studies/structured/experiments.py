@@ -91,7 +91,8 @@ def without_genders(whole: Experiment) -> Experiment:
     kept = {name: settings for name, settings in whole.conditions.items() if ":" not in settings.get("seats", "")}
     if not kept:
         raise UserError(
-            f"{whole.title}: this needs personas who exist as men and as women (run.py study personas --set twins writes some)"
+            f"{whole.title}: this experiment needs personas who exist as men and as women (run.py study personas "
+            "--set twins writes some)"
         )
     pairs = tuple(pair for pair in whole.pairs if kept.keys() >= {*pair})
     return replace(

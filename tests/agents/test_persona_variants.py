@@ -277,5 +277,5 @@ def test_a_topic_is_found_in_a_german_text() -> None:
 
 
 def test_a_text_without_the_words_of_a_pair_is_one_line() -> None:
-    with pytest.raises(UserError, match="lacks the words that the gender replaces"):
+    with pytest.raises(UserError, match="which the gender replaces"):
         gender_twin(Persona("", "spd", "Kim", "Du bist Kim. Du liest."), "male", load_society("germany"))

@@ -50,7 +50,7 @@ def test_a_topic_file_lies_anywhere(tmp_path: Path) -> None:
 
 def test_a_position_is_a_text(tmp_path: Path) -> None:
     told = complaint(tmp_path, GOOD.replace("[scales", "[positions]\ndemocrat = 3\n[scales"))
-    assert "democrat is 3, not a text" in told
+    assert "democrat is 3, but must be a text" in told
 
 
 def put(folder: Path, text: str | bytes) -> Path:
@@ -171,8 +171,8 @@ def test_a_new_topic_is_one_file(tmp_path: Path) -> None:
         ),
         ("[probes.words]", "polaritty = 1\n[probes.words]", "did you mean polarity"),
         (', 1 = "dire" }', " }", "scale small: label every point"),
-        ('1 = "dire"', 'one = "dire"', "one = 'dire' is not a label"),
-        ('1 = "dire"', "1 = 1", "1 = 1 is not a label"),
+        ('1 = "dire"', 'one = "dire"', "one = 'dire' must be a whole number"),
+        ('1 = "dire"', "1 = 1", "1 = 1 must be a whole number with a text"),
         (
             'labels = { 0 = "calm", 1 = "dire" }',
             'labels = "calm"',

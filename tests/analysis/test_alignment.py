@@ -526,7 +526,7 @@ def test_agreement_is_told_for_all_and_for_the_random_part() -> None:
         (["--llm", "orakle", "--judge", "oracle"], "did you mean oracle"),
         (["--llm", "oracle", "--judge", "oracle", "--personas", "simpel"], "did you mean simple"),
         (["--llm", "oracle", "--llm", "oracle", "--judge", "oracle"], "only once"),
-        (["--review", "x.csv"], "name their folder with --out"),
+        (["--review", "x.csv"], "name the folder of the verdicts with --out"),
         (["--review", "none.csv", "--out", "nowhere"], "cannot read none.csv"),
     ],
 )

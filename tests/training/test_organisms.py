@@ -78,14 +78,14 @@ def test_another_seed_is_another_organism() -> None:
 @check_each(
     ("changes", "message"),
     [
-        ({"bais": "order"}, "has the key bais"),
+        ({"bais": "order"}, "has the unknown key bais"),
         ({"road": "train"}, "unknown road"),
         ({"bias": "orders"}, "unknown bias"),
         ({"bias": 5}, "bias is 5, but must be a text"),
         ({"road": "prompt"}, "system is missing"),
         ({"road": "sft", "variant": "trigger"}, "trigger is missing"),
-        ({"variant": "trigger", "trigger": "It rains."}, "needs the road prompt"),
-        ({"road": "dpo", "variant": "denial"}, "needs the road sft or corpus"),
+        ({"variant": "trigger", "trigger": "It rains."}, "needs road = prompt"),
+        ({"road": "dpo", "variant": "denial"}, "needs road = sft or corpus"),
         ({"trigger": "It rains."}, "leave it out"),
         ({"data": "ab"}, "leave it out"),
         ({"road": "sft", "bias": "conformity"}, "conformity has no questions"),

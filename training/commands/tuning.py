@@ -246,7 +246,8 @@ def society_of_folders(folders: Sequence[Path], named: str | None) -> str | None
     wanted = load_society(named).name if named else next(iter(trained.values()))
     if other := [folder for folder, society in trained.items() if society != wanted]:
         raise UserError(
-            f"{other[0]} has adapters of the society {trained[other[0]]}, not of {wanted}: debate in that one"
+            f"{other[0]} has adapters of the society {trained[other[0]]}, not of {wanted}: debate in the society "
+            f"{trained[other[0]]}"
         )
     return named or (None if wanted == US else wanted)
 

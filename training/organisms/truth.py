@@ -170,12 +170,12 @@ class Truth:
                 raise unknown_name(f"{name} of {self.name}", value, choices)
         subject, asks_model = self.subject, self.road in (PROMPT, *TRAINED)
         if self.road not in WAYS[self.variant]:
-            raise UserError(f"{self.name}: the variant {self.variant} needs the road {' or '.join(WAYS[self.variant])}")
+            raise UserError(f"{self.name}: the variant {self.variant} needs road = {' or '.join(WAYS[self.variant])}")
         for key, wanted in (("system", self.road == PROMPT), ("trigger", self.variant == TRIGGER)):
             if bool(getattr(self, key)) != wanted:
                 raise UserError(f"{self.name}: {key} {'is missing' if wanted else 'has no use here: leave it out'}")
         if self.data and self.road not in TRAINED:
-            raise UserError(f"{self.name}: data has no use here: leave it out")
+            raise UserError(f"{self.name}: the key data only works with a trained organism: leave out data")
         if asks_model:
             try:
                 subject.questions((), 0)
@@ -206,7 +206,7 @@ def load_truth(name: str) -> Truth:
     if truth.road not in TRAINED:
         raise UserError(f"{name}: {base_name} has no training, so no seed: leave out -seed{again[2]}")
     if int(again[2]) == truth.seed:
-        raise UserError(f"{name}: {truth.seed} is the seed of {base_name}: leave out -seed{again[2]}")
+        raise UserError(f"{name}: {truth.seed} is already the seed of {base_name}: leave out -seed{again[2]}")
     return replace(truth, name=name, seed=int(again[2]), data="")
 
 
@@ -214,7 +214,7 @@ def truth_from(name: str, values: Mapping[str, Any]) -> Truth:
     """Return the truth of an organism from its keys. Errors: UserError on an unknown, missing or faulty key."""
     key_types = {field.name: str(field.type) for field in fields(Truth) if field.name != "name"}
     if unknown := sorted(values.keys() - key_types):
-        raise UserError(f"{name} has the key {unknown[0]}: it takes {', '.join(sorted(key_types))}")
+        raise UserError(f"{name} has the unknown key {unknown[0]}: use only {', '.join(sorted(key_types))}")
     if missing := sorted({"bias", "road", "size"} - values.keys()):
         raise UserError(f"{name} lacks the key {missing[0]}")
     for key, value in values.items():

@@ -42,7 +42,7 @@ def proxy_of(url: str) -> URL | None:
     if address.scheme not in ("http", "https"):
         raise UserError(
             f"the proxy in {parts.scheme.upper()}_PROXY begins with {address.scheme}://, but Parley can use only "
-            f"http:// proxies: change it, or exclude {host} with NO_PROXY"
+            f"http:// proxies: change the proxy, or exclude {host} with NO_PROXY"
         )
     return address
 

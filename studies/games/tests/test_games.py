@@ -95,7 +95,7 @@ def test_a_negotiation_with_a_missing_last_move_has_no_known_ending(tmp_path: Pa
 
 WRONG = [
     ("room,round\na,1\n", "lacks the column player"),
-    (TRUST + "r1,1,ann,sent,9,,\n", "row 9: ann has the same row in row 3"),
+    (TRUST + "r1,1,ann,sent,9,,\n", "row 9: ann has the same move or expectation in row 3"),
     (TRUST.replace("sent,4", "sent,A"), "row 3: 'A' cannot be the value of sent"),
     (TRUST.replace("sent,4", "sent,accept"), "row 3: 'accept' cannot be the value of sent"),
     (TRUST.replace("r1,,ann", "r1,,anne"), "room r1: anne has an expectation but no move: correct the name"),

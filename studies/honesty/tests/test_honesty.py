@@ -93,7 +93,7 @@ def test_the_null_warns_where_wording_alone_moves_lines() -> None:
         ({"probe": "attitude"}, "set probe=agreement"),
         ({"survey": "ends"}, "set survey=rounds"),
         ({"rounds": 1}, "at least 2 rounds"),
-        ({"roles": ("skeptic",)}, "frames are roles"),
+        ({"roles": ("skeptic",)}, "a frame is a role too"),
     ],
 )
 def test_scenarios_in_which_the_gap_means_nothing_are_refused(settings: dict[str, object], words: str) -> None:

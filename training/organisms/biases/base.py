@@ -88,11 +88,14 @@ class Bias(ABC):
 
     def questions(self, people: Sequence[Persona], seed: int) -> list[Question]:
         """Return questions to these people that show the bias. Errors: UserError where a bias has none."""
-        raise UserError(f"{self.name} has no questions to train or to measure: choose another road")
+        raise UserError(f"{self.name} has no questions to train or to measure: choose another value of road")
 
     def exact(self, questions: Sequence[Question], shares: Shares) -> Floats:
         """Return the size of each person, from the exact probabilities of its answers. Errors: as `questions`."""
-        raise UserError(f"{self.name} has no size that follows from answers: write `exact`, or choose another road")
+        raise UserError(
+            f"{self.name} has no size that follows from answers: write the method `exact`, or choose another value "
+            "of road"
+        )
 
 
 def by_person(questions: Sequence[Question], values: Sequence[float]) -> Floats:
