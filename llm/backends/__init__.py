@@ -303,17 +303,21 @@ def _with_backend_hint(name: str, model: str, error: UserError) -> UserError:
     if not str(error).startswith(f"unknown model {name!r}") or ("did you mean" in str(error) and not numbered):
         return error
     if name.lower().endswith(".gguf"):
-        return UserError(f"unknown model {name!r}: a model in a file is gguf:{whole}")
+        return UserError(f"unknown model {name!r}: for a model in a file, write gguf:{whole}")
     if os.path.isfile(os.path.join(os.path.expanduser(name), "config.json")):
-        return UserError(f"unknown model {name!r}: a model in a folder is hf:{whole}")
+        return UserError(f"unknown model {name!r}: for a model in a folder, write hf:{whole}")
     if "/" in name and not name.startswith((".", "/")):
         return UserError(
-            f"unknown model {name!r}: did you mean hf:{whole} (a model on this machine) or openai:{whole} (a model on a server)?"
+            f"unknown model {name!r}: write hf:{whole} for a model on this machine, or openai:{whole} for a model on "
+            "a server"
         )
     if name in SERVED:
         return UserError(
             f"unknown model {name!r}: to use a model of {name}, write openai:MODEL with --base-url URL (docs/models.md)"
         )
     if numbered or "-" in name:
-        return UserError(f"unknown model {name!r}: did you mean openai:{whole} (a model on a server: --base-url)?")
+        return UserError(
+            f"unknown model {name!r}: for a model on a server, write openai:{whole}, and give the server's address with "
+            "--base-url"
+        )
     return error

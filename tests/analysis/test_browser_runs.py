@@ -329,7 +329,7 @@ def test_a_model_is_checked_when_it_is_chosen(visits: Callable[..., Visit], tmp_
         page.get_by_role("radio", name="Other").check()
         page.get_by_label("Model", exact=True).fill("gpt4")
         page.get_by_label("Model", exact=True).blur()
-        page.get_by_text("did you mean openai:gpt4").first.wait_for()
+        page.get_by_text("write openai:gpt4").first.wait_for()
         page.get_by_role("radio", name="A server").check()
         page.get_by_label("Address of the server").fill("http://127.0.0.1:8/v1")
         page.get_by_label("Address of the server").blur()
