@@ -51,7 +51,8 @@ _TRUST = (
 )
 
 NO_QUALIFY = (
-    "skip the check whether a new model can play people (docs/models.md); reports then call this ability unknown"
+    "skip the check whether a new model can play people (docs/models.md); reports then say that the "
+    "model was not checked"
 )
 
 

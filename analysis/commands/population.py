@@ -30,7 +30,7 @@ def population_parser() -> Parser:
         "population --law deffuant --agents 10000",
         cli.seed(),
         cli.out("runs/population-<time>"),
-        cli.dry_run("set up the population, print its size and the expected time, and stop: nothing is written"),
+        cli.dry_run("set up the population, print its size and the expected time, and stop without writing a file"),
     )
     about = (
         "the opinion-dynamics model: deffuant, hegselmann_krause, degroot, friedkin_johnsen, voter, q_voter, sznajd, altafini, "

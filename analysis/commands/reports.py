@@ -20,7 +20,8 @@ def report_parser() -> Parser:
     """Return the options of `run.py report`."""
     parser = Parser(
         "report",
-        "Write one HTML file about runs and studies, with figures, tables, caveats and examples. The file can be shared alone.",
+        "Write one HTML file about runs and studies, with figures, tables, caveats and examples. The "
+        "page needs no other file.",
         "report runs/a runs/b --out both.html",
         cli.out("report.html in the first folder", "FILE"),
     )

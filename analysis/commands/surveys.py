@@ -153,7 +153,7 @@ def validate_parser() -> Parser:
         "names of the sets of personas to interview (default: the sets simple and enhanced, if the society has them)"
     )
     add_option(parser, "--personas SET[,SET]", about, default="")
-    about = "a review.csv that people have filled in; give the folder of the judge's verdicts with --out"
+    about = "the file review.csv, filled in by people; --out must be the folder of the judge's verdicts"
     add_option(parser, "--review FILE", about, Path)
     return parser
 

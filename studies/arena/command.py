@@ -101,7 +101,7 @@ def arena_parser() -> Parser:
     add_option(parser, "--write N", "number of messages that the model writes if you give no file", natural, default=6)
     add_option(parser, "--panel N", "number of personas that compare", positive, default=20)
     add_option(parser, "--pairs N", "number of pairs that each persona compares (default: all)", natural, default=0)
-    about = "who is to be persuaded, in the question to the panel\nyou: the persona\ngroup: people like the persona"
+    about = "the person to persuade in each question to the panel\nyou: the persona\ngroup: people like the persona"
     add_option(parser, "--whom", about, default="you", choices=("you", "group"))
     add_option(
         parser,

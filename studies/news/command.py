@@ -14,8 +14,9 @@ def parser() -> Parser:
     """Return the options of `run.py study refutation`."""
     options = Parser(
         "study refutation",
-        "Run a story three times: without an official statement, with an early statement, and with a late statement. Compare "
-        "how far each story moves from the true report (studies/news/README.md).",
+        "Let agents pass a news story on three times: without an official statement, with an early "
+        "statement, and with a late statement. The report compares how far each story moves from the "
+        "true report (studies/news/README.md).",
         "study refutation --llm oracle,drift=0.5 --repetitions 5",
         *cli.debating("runs/refutation-<time>"),
         cli.dry_run(PLANNED),

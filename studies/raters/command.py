@@ -14,8 +14,9 @@ def parser() -> Parser:
     """Return the options of `run.py study raters`."""
     options = Parser(
         "study raters",
-        "Measure the severity and the error of each rater (people or judges) who scored or coded items, and correct the mean "
-        "score and the shares of categories for these errors (studies/raters/README.md).",
+        "Measure the severity and the error of each rater, a person or a judge who scored or coded "
+        "items. The report corrects the mean score and the shares of categories for the raters' errors "
+        "(studies/raters/README.md).",
         "study raters codes.csv",
         cli.out("FILE without .csv"),
     )

@@ -238,8 +238,8 @@ def substitute_parser() -> Parser:
     """The options of `run.py study representatives substitute`."""
     parser = Parser(
         "study representatives substitute",
-        "Simulate groups again, with representatives in place of one participant and of all participants, and compare how "
-        "well the group's statement suits each participant.",
+        "Simulate groups again, with representatives in place of one participant or of all participants. "
+        "The report compares how well the group's statement suits each participant.",
         "study representatives substitute runs/known/episodes.jsonl --llm oracle",
         cli.repetitions("3"),
         *cli.asking("runs/substitute-<time>", "the representatives' model; give --llm twice to compare two", "pocket"),
@@ -312,8 +312,8 @@ def steps_parser() -> Parser:
     for name, metavar, default, about in STEPS:
         add_option(parser, f"{name} {metavar}", about, default=default)
     about = (
-        "do not ask people a second time, if the people's model is missing; the report then has no upper "
-        "limit for the scores of representatives"
+        "do not ask people a second time, for example because the people's model is missing. The report "
+        "then lacks the upper limit for the scores of representatives"
     )
     add_option(parser, "--once", about, dest="again", action="store_false")
     return parser

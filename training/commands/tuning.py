@@ -27,7 +27,7 @@ train --party second --questions 20 --answers 5 --out runs/quick  (a quick try)
 train --party first --r 256 --llm hf:mistralai/Mistral-7B-Instruct-v0.2,load=4bit --out runs/mistral
 --scenario three_way --llm pocket,adapters=runs/tuned/adapters/{first}-sft-r16 --set adapters=default:{first}-sft-r16"""
 """{first} and {second} are replaced by the debaters of the society `us`."""
-DRY_RUN = "measure one training step, print the expected calls, steps, time and memory, and stop: nothing is trained"
+DRY_RUN = "measure one training step, print the expected calls, steps, time and memory, and stop without training"
 PLAN = (
     (
         "questions",
