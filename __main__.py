@@ -129,8 +129,8 @@ def run(arguments: Sequence[str]) -> int:
     misplaced = [name.replace("_", "-") for name in places if getattr(options, name) is not None]
     if misplaced and not people_in_page(scenario.llm_by_party):
         raise UserError(
-            f"--{misplaced[0]} only works with --ui, or with a person in the page (--llm SEAT=person,at=page): "
-            f"add one of them, or leave out --{misplaced[0]}"
+            f"--{misplaced[0]} only works with --ui, or with a person in the page (--llm SEAT=person,at=page): add "
+            f"--ui or such a person, or leave out --{misplaced[0]}"
         )
     if options.dry_run:
         from parley.analysis.qualify.before_run import planned_checks

@@ -87,7 +87,7 @@ def _clashes(language: Language) -> tuple[Clash, ...]:
             clashes.append(Clash(entry["from"], entry["to"], re.compile(entry["words"], re.I), unless, entry["why"]))
         except (KeyError, re.error) as error:
             raise UserError(
-                f"entry {number} of clashes.toml needs the keys from, to, words and why: {error}"
+                f"entry {number} of clashes.toml needs the keys `from`, `to`, `words` and `why`: {error}"
             ) from error
     return tuple(clashes)
 

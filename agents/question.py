@@ -291,7 +291,7 @@ def _item(name: str, entry: Any, declined: str, path: Path) -> QuestionnaireItem
     if not all(isinstance(text, str) for text in texts):
         raise UserError(f"the table [items.{name}] of {path} needs a text `question` and a list `answers`")
     if len({*map(_plain, answers), _plain(declined)}) <= len(answers) or not answers:
-        raise UserError(f"the table [items.{name}] of {path} has the same answer twice: remove one")
+        raise UserError(f"the table [items.{name}] of {path} has the same answer twice: remove one of the two answers")
     return QuestionnaireItem(name, title, question, (*answers, declined))
 
 

@@ -28,7 +28,7 @@ def word_list(language: Language) -> Path:
     """Return the file with a language's list of steering words. Errors: UserError if there is none."""
     if not has_list(language):
         raise UserError(
-            f"the language {language.code} has no list of steering words: add a file {LIST}.toml like that of English"
+            f"the language {language.code} has no list of steering words: add a file {LIST}.toml like the English file"
         )
     return _file(language)
 

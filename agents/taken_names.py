@@ -41,5 +41,6 @@ def check_value(agent: object, name: str, value: object) -> None:
 def _taken(name: str, kind: type) -> UserError:
     better = f"my_{name.strip('_')}"
     return UserError(
-        f"the agent class {kind.__name__} uses the name {name}, which Parley's own agents need: rename it, such as to {better}"
+        f"the agent class {kind.__name__} uses the name {name}, which Parley's own agents need: use another name, "
+        f"such as {better}"
     )

@@ -99,8 +99,8 @@ def load_taxonomy(language: Language, path: Path | None = None) -> Taxonomy:
     if not chosen.is_file() and path is None:
         languages = ", ".join(sorted(file.parent.name for file in LANGUAGES.glob(f"*/{FILE}")))
         raise UserError(
-            f"the language {language.code} has no {FILE} (languages that have one: {languages}): copy the English "
-            "file, translate it, and give it as --taxonomy FILE"
+            f"the language {language.code} has no {FILE} (languages with this file: {languages}): copy the English "
+            "file, translate the copy, and give the copy as --taxonomy FILE"
         )
     values = read_toml(chosen)
     if unknown := [key for key in values if key not in ("core", "branch")]:
@@ -131,7 +131,7 @@ def _core(values: Mapping[str, Any], path: Path) -> Iterator[CoreAttribute]:
         if unknown := [value for value in limits if value not in listed]:
             raise unknown_name(f"value in ages of {where}", unknown[0], listed)
         if limits and not ages:
-            raise UserError(f"{where} limits values to ages, so it needs a [[core]] attribute named {AGE} before it")
+            raise UserError(f"{where} limits values to ages: write a [[core]] attribute named {AGE} before this table")
         if empty := [age for age in ages if not attribute.fitting(int(age))]:
             raise UserError(f"{where} has no value for people of age {empty[0]}: allow a value at this age in `ages`")
         if attribute.name == AGE:

@@ -28,7 +28,7 @@ def with_places(settings: Mapping[str, Any]) -> Mapping[str, Any]:
     """
     words = [word for word in (TOPOLOGY, STAGE) if word in settings]
     if len(words) > 1:
-        raise UserError(f"{TOPOLOGY} and [[{STAGE}]] cannot be used together: leave one out")
+        raise UserError(f"{TOPOLOGY} and [[{STAGE}]] cannot be used together: leave out one of the two")
     if not words:
         return settings
     rest = {key: value for key, value in settings.items() if key != words[0]}

@@ -105,7 +105,8 @@ class Registry:
         if name in self.builtin():
             if declared:
                 raise UserError(
-                    f"the study {declared.study.name} declares the {self.what} {name}, but this name is taken: rename it"
+                    f"the study {declared.study.name} declares the {self.what} {name}, but this name is already "
+                    f"used: rename the {self.what}"
                 )
             home = import_module(self.package)
             if hasattr(home, "__path__"):

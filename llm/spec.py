@@ -50,7 +50,7 @@ def parse_spec(text: str) -> Spec:
     for pair in parts:
         key, value = split_pair(pair, text)
         if key in options:
-            raise UserError(f"{text}: {key} is given twice: leave one out")
+            raise UserError(f"{text}: {key} is given twice: give {key} once")
         options[key] = _bare(value)
     return Spec(name, after, options)
 

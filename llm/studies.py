@@ -229,7 +229,9 @@ def _parts(field_: str, folders: str) -> Mapping[str, Declared]:
         for name, reference in (getattr(study, field_) if field_ else {}).items():
             if name in parts_by_name or (field_ == "purposes" and name in PURPOSES):
                 what = f"{field_.removesuffix('s')} {name}"
-                raise UserError(f"the study {study.name} declares the {what}, but this name is taken: rename it")
+                raise UserError(
+                    f"the study {study.name} declares the {what}, but this name is already used: choose another name"
+                )
             parts_by_name[name] = Declared(study, reference)
     return parts_by_name
 

@@ -106,7 +106,8 @@ def only_model(specs: Sequence[str], default: str = "") -> str:
     """Return the only model of a list, or the default. Errors: UserError if the list names several."""
     if len(named := list(dict.fromkeys(specs))) > 1:
         raise UserError(
-            f"--llm names two models, {named[0]} and {named[1]}, but this command uses only one: leave one out"
+            f"--llm names two models, {named[0]} and {named[1]}, but this command uses only one model: leave out one "
+            "of the two"
         )
     return named[0] if named else default
 

@@ -48,7 +48,8 @@ def scenario_on(preset: str | Scenario, settings: Mapping[str, Any], topology: T
     scenario = preset if isinstance(preset, Scenario) else load_preset(preset)
     if not isinstance(scenario.environment, LinkedPeople):
         raise UserError(
-            f"topology only works in a scenario with a network, such as network, not in {scenario.name}: leave it out"
+            f"topology only works in a scenario with a network, such as network, not in {scenario.name}: leave out "
+            "topology"
         )
     linked = scenario.with_settings({"graph": "complete", **settings})
     return _on_topology(linked, cast(LinkedPeople, linked.environment).size, topology)

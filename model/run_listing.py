@@ -157,8 +157,8 @@ def scenario_of(header: Header, folder: Path) -> Scenario:
     scenario = load_preset(name, values)
     if scenario.to_dict() != recorded:
         raise UserError(
-            f"the preset {name} has changed since this run, or the run was made in Python: resume it with the command or the "
-            "program that began it"
+            f"the preset {name} has changed since this run, or the run was made in Python: resume the run with the "
+            "command or the program that began this run"
         )
     check_header(scenario, record_of(folder))
     return scenario

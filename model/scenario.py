@@ -347,7 +347,10 @@ def preset_files() -> dict[str, Path]:
     files = {path.stem: path for path in PRESETS.glob("*.toml")}
     for name, declared in declared_parts("scenarios").items():
         if name in files:
-            raise UserError(f"the study {declared.study.name} has the scenario {name}, which is taken: rename it")
+            raise UserError(
+                f"the study {declared.study.name} has the scenario {name}, but this name is already used: rename the "
+                "scenario"
+            )
         files[name] = declared.study.folder / "scenarios" / f"{name}.toml"
     return files
 

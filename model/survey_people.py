@@ -76,7 +76,9 @@ def _check_columns(survey: Survey, dimensions: int) -> None:
             f"write opinion={columns},low=ANSWER,high=ANSWER, or set --dimensions"
         )
     if survey.variant:
-        raise UserError(f"--people {survey.file}: agents of a population have no variant of a persona: leave it out")
+        raise UserError(
+            f"--people {survey.file}: agents of a population have no variant of a persona: leave out variant=COLUMN"
+        )
 
 
 def draw_rows(weights: Floats, size: int, generator: np.random.Generator) -> Codes:

@@ -53,7 +53,7 @@ class Fitted(FromFit, Law):
         if self.mechanism is None:
             if not self.file:
                 raise UserError(
-                    "law `fitted` needs a file that run.py study fit-law wrote: give it as --law fitted:FILE"
+                    "law `fitted` needs a file that run.py study fit-law wrote: give this file as --law fitted:FILE"
                 )
             fit = read_topic(Path(self.file), self.topic, SCHEMA, "fitted laws", "fitted", "fit-law")
             name = choose_law(fit, self.law, self.file)

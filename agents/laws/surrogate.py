@@ -54,7 +54,8 @@ class Surrogate(FromFit, Law):
         if not self.fit:
             if not self.file:
                 raise UserError(
-                    "law `surrogate` needs a file that run.py study surrogate wrote: give it as --law surrogate:FILE"
+                    "law `surrogate` needs a file that run.py study surrogate wrote: give this file as --law "
+                    "surrogate:FILE"
                 )
             object.__setattr__(self, "fit", read_response(Path(self.file), self.topic))
 

@@ -91,7 +91,9 @@ def _check_command(words: Sequence[str], kind: str, start: Sequence[str]) -> str
     if kind == ARRAY and words[0] != "sweep":
         raise UserError("an array runs the parts of a sweep: give a sweep command after --, or add --kind cluster")
     if "--out" not in named:
-        raise UserError("the command needs the folder that all machines share: add --out FOLDER to it")
+        raise UserError(
+            "the command after -- needs the folder that all machines share: add --out FOLDER to this command"
+        )
     if chosen := sorted(named & CHOSEN_THERE):
         raise UserError(f"leave out {chosen[0]}, because the job file sets this option")
     where = ["--part", "1/2"] if kind == ARRAY else ["--workers", "2", "--cluster", "local"]

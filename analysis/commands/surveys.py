@@ -84,7 +84,9 @@ def questionnaire(words: Sequence[str]) -> int:
 
     for name, kinds in OF_KIND.items():
         if getattr(options, name) is not None and options.kind not in kinds:
-            raise UserError(f"--{name} does not apply to {options.kind} (only to {' and '.join(kinds)}): leave it out")
+            raise UserError(
+                f"--{name} does not apply to {options.kind} (only to {' and '.join(kinds)}): leave out --{name}"
+            )
     data = read_panel(options.data) if options.data else None
     folder = results_folder(options, options.kind)
     questions = _questionnaire(options, folder)

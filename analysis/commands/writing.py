@@ -125,7 +125,7 @@ def _worded_society(options: argparse.Namespace) -> Society:
     if options.wording == "given":
         return society
     if options.set not in ("enhanced", "twins"):
-        raise UserError(f"--wording is for --set enhanced or twins, not for {options.set}: leave it out")
+        raise UserError(f"--wording is for --set enhanced or twins, not for {options.set}: leave out --wording")
     return replace(society, language=society.language.worded(options.wording))
 
 
@@ -276,7 +276,7 @@ def new(words: Sequence[str]) -> int:
     """Run `run.py new KIND PATH`."""
     options = new_parser().parse_args(words)
     if options.papers and options.kind != "wording":
-        raise UserError(f"--from is for a new wording, not for a {options.kind}: leave it out")
+        raise UserError(f"--from is for a new wording, not for a {options.kind}: leave out --from")
     if options.kind == "wording":
         return _new_wording(options)
     from parley.agents.skeleton import write_skeleton

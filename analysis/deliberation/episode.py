@@ -125,7 +125,7 @@ def checked(episodes: Iterable[Episode], where: str) -> tuple[Episode, ...]:
         except (ValueError, UserError) as error:
             raise UserError(f"{where}: {episode.id} is not a valid episode: {error}") from error
         if episode.id in by_id:
-            raise UserError(f"{where} has the episode {episode.id} twice: remove one of them")
+            raise UserError(f"{where} has the episode {episode.id} twice: remove one of the two")
         first = sessions.setdefault(episode.session, episode)
         if set(first.participants) != set(episode.participants):
             raise UserError(

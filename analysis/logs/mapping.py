@@ -117,7 +117,7 @@ def _rounds(values: object, key: str, path: Path) -> dict[int, str]:
 
 def _scale(values: Any, key: str, path: Path) -> Scale:
     if not isinstance(values, dict):
-        raise UserError(f"{path}: {key} must be a table with low and high")
+        raise UserError(f"{path}: {key} must be a table with the keys low and high")
     low, high, reverse = (values.get(name, False) for name in ("low", "high", "reverse"))
     if set(values) - {"low", "high", "reverse"} or not (
         _is_number(low) and _is_number(high) and isinstance(reverse, bool)

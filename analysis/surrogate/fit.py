@@ -167,7 +167,7 @@ def run_transitions(tables: Tables, topic: str, grade: Grade | None, what: str =
             "some agents of this run were surrogates themselves: choose a run in which a model played every seat"
         )
     if len(tables.interventions):
-        raise UserError(f"{what} cannot be fitted to a run with interventions: choose a run without them")
+        raise UserError(f"{what} cannot be fitted to a run with interventions: choose a run without interventions")
     how = "expected" if (rated["measure"] == EXPECTED).all() else "attitude"
     levels = rated.pivot(index=AGENT, columns="round", values="attitude")
     if levels.shape[1] < 2:

@@ -57,7 +57,7 @@ def write_files(folder: Path) -> None:
     except BrokenProcessPool as error:
         analyst.cache_clear()
         raise UserError(
-            f"the process that writes reports has ended: write this one with python run.py report {folder}"
+            f"the process that writes reports has ended: write this report with python run.py report {folder}"
         ) from error
 
 

@@ -221,7 +221,7 @@ class Session:
 
     def _running(self, why: str) -> InteractiveRun:
         if self.live is None:
-            raise UserError(f"a run that was loaded from a folder {why}: start a new run, or resume an unfinished one")
+            raise UserError(f"a run that was loaded from a folder {why}: start a new run, or resume an unfinished run")
         return self.live
 
     def _try(self, act: Callable[[], object]) -> None:

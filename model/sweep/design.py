@@ -126,7 +126,7 @@ def sweep_cells(
     if len({cell.folder for cell in cells}) < len(cells):
         raise UserError(
             "--vary: two values give the same run, because they name the same model and differ only in its address "
-            "or limits: leave one out"
+            "or limits: leave out one of the two"
         )
     return cells
 

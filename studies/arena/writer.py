@@ -101,7 +101,8 @@ def _ids(table: pd.DataFrame, path: Path, letter: str) -> list[str]:
         raise UserError(f"{path}: the id {wrong[0]!r} is empty or comes twice: give every row its own id")
     if wrong := [name for name in ids if "/" in name]:
         raise UserError(
-            f"{path}: the id {wrong[0]!r} has a slash, which separates a message from its rewritings: leave it out"
+            f"{path}: the id {wrong[0]!r} has a slash, which separates a message from its rewritings: write an id "
+            "without a slash"
         )
     return ids
 

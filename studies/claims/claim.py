@@ -181,7 +181,9 @@ def check_claim(claim: Claim, where: str) -> None:
     if not claim.claim.strip():
         raise UserError(f"claim in {where} must be one sentence, such as claim = 'Agents of one party agree more.'")
     if claim.smallest <= 0:
-        raise UserError(f"smallest in {where} must be above 0: the smallest effect of interest, such as smallest = 0.5")
+        raise UserError(
+            f"smallest (the smallest effect of interest) in {where} must be above 0, such as smallest = 0.5"
+        )
     for key in ("topics", "models", "personas", "societies"):
         names = getattr(claim.population, key)
         if not names or len(set(names)) < len(names):

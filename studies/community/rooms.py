@@ -93,7 +93,7 @@ class CommunityStudy:
         """Errors: UserError for sets of rules that do not differ, none after, and more people or threads than there are."""
         community = self.community
         if self.before == self.after:
-            raise UserError("--before and --after name the same rules: name other rules in one of them")
+            raise UserError("--before and --after name the same rules: name other rules in --before or --after")
         if not self.after:
             raise UserError("--after names no rules: exchange --before and --after")
         if not 2 <= self.people <= len(community.people) + self.members:

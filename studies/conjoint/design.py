@@ -124,11 +124,13 @@ def load_design(name: str) -> ConjointDesign:
 
 def _attributes(table: object, path: Path) -> dict[str, tuple[str, ...]]:
     if not isinstance(table, dict) or not table:
-        raise UserError(f'{path} lacks [attributes] with a line for each, such as age = ["36", "52"]')
+        raise UserError(f'{path} lacks [attributes] with a line for each, such as age = ["36", "52f"]')
     for name, levels in table.items():
         texts = isinstance(levels, list) and all(isinstance(level, str) and level.strip() for level in levels)
         if not texts or len(set(levels)) < max(len(levels), 2):
-            raise UserError(f'{path}: {name} needs two or more different levels in quotes, such as ["36", "52"]')
+            raise UserError(
+                f'{path}: the attribute {name} needs two or more different levels in quotes, such as ["36", "52"]'
+            )
         if name in RESERVED:
             raise UserError(f"{path}: an attribute cannot be called {name}, because a table has a column of that name")
     return {name: tuple(levels) for name, levels in table.items()}
@@ -149,7 +151,8 @@ def _combination(
 ) -> dict[str, str]:
     if len(combination) < 2:
         raise UserError(
-            f"{path}: a forbidden combination needs two or more attributes; to avoid one level, leave it out"
+            f"{path}: a forbidden combination needs two or more attributes. To avoid one level of an attribute, "
+            "leave out this level"
         )
     for name, level in combination.items():
         if name not in attributes:

@@ -72,7 +72,7 @@ def conditions(base: Scenario, native: str = "", human: Path | None = None) -> d
     if human:
         read_games(human, rules)  # a file that cannot be read is refused before a model is asked
     if native and game != "negotiation":
-        raise UserError(f"--native compares notes in a negotiation; leave it out for {base.name}")
+        raise UserError(f"--native only works with the game negotiation, not with {base.name}: leave out --native")
     if native:
         check_spec(native)  # an unknown model is refused before the other conditions run
     if game == "negotiation":

@@ -195,7 +195,7 @@ def _with_runs(table: pd.DataFrame, runs: Mapping[str, Path], path: Path) -> pd.
     for condition, folder in runs.items():
         name = f"{PREDICTED}_{condition}" if condition else PREDICTED
         if name in table.columns:
-            raise UserError(f"{path} has a column {name} already: leave it out, or leave --run out")
+            raise UserError(f"{path} already has a column {name}: leave out this column, or leave out --run")
         ratings = last_ratings(folder).rename(name)
         table = table.merge(ratings, left_on=PERSON, right_index=True, how="outer")
     if CONDITION in table.columns:

@@ -218,7 +218,8 @@ def space_of(values: Mapping[str, Any], path: Path) -> Space:
     audience = read_audience(require_section(dict(values), "audience", path.name), path)
     if both := sorted(audience.keys() & settings.keys()):
         raise UserError(
-            f"{path}: {both[0]} has a value in [settings] and several in [audience]: remove it from one of them"
+            f"{path}: {both[0]} has a value in [settings] and several values in [audience]: remove {both[0]} from "
+            "[settings] or from [audience]"
         )
     options = {name: _option(name, table, shared, audience, path) for name, table in tables.items()}
     space = Space(scenario, options, objective, settings, audience)

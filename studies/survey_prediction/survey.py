@@ -104,7 +104,8 @@ def read_survey(answers: Path, questions: Path, language: Language = ENGLISH) ->
             raise UserError(f"{answers}: {questions} has no question {unknown[0]}: add it, or leave its rows out")
     if twice := list(table[PERSON][table[PERSON].duplicated()]):
         raise UserError(
-            f"{answers}: person {twice[0]} has two rows: give each person one, or use columns question, answer"
+            f"{answers}: person {twice[0]} has two rows: give each person one row, or use the columns question and "
+            "answer"
         )
     shown = [item for item in items if item.name in table.columns]
     if not shown:

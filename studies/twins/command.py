@@ -147,7 +147,7 @@ def people_from_args(options: argparse.Namespace) -> RecordedPeople:
     if options.people in INVENTED:
         return invent_people(options.people, options.groups or GROUPS, options.seed)
     if options.groups:
-        raise UserError("--groups is for made-up people: leave it out, or use --limit")
+        raise UserError("--groups only works with made-up people: leave out --groups, or use --limit")
     if "." not in Path(options.people).name:
         raise UserError(
             f"there are no people {options.people!r}: give {', '.join(INVENTED)}, or a table of people (.csv)"

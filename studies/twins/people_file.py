@@ -208,7 +208,8 @@ def _answer(event: Event, row: Mapping[Hashable, Any], where: str) -> Event:
         raise UserError(f"{where}: value is {row['value']!r}, not a number from {low:g} to {high:g}") from None
     if not low <= value <= high:
         raise UserError(
-            f"{where}: the answer {value:g} is not between lowest {low:g} and highest {high:g}: correct one"
+            f"{where}: the answer {value:g} is not between lowest {low:g} and highest {high:g}: correct one of the "
+            "three values"
         )
     labels = tuple(word.strip() for word in row.get("labels", "").split(SEPARATOR) if word.strip())
     if len(labels) == 1 or len(set(labels)) < len(labels):

@@ -186,7 +186,7 @@ def test_a_taken_name_is_one_line(name: str, value: object) -> None:
             super().__init__(*arguments, **settings)  # type: ignore[arg-type]
             setattr(self, name, value)
 
-    with pytest.raises(parley.UserError, match=f"the agent class Own uses the name {name}, .* such as to my_{name}"):
+    with pytest.raises(parley.UserError, match=f"the agent class Own uses the name {name}, .* such as my_{name}"):
         parley.DebateModel("two_way", topic="racism", llm="oracle", repetitions=1, agent_class=Own)
     with pytest.raises(parley.UserError, match=f"uses the name {name}"):
         type("Own", (parley.Agent,), {name: value})

@@ -87,7 +87,7 @@ def test_another_seed_is_another_organism() -> None:
         ({"variant": "trigger", "trigger": "It rains."}, "needs road = prompt"),
         ({"road": "dpo", "variant": "denial"}, "needs road = sft or corpus"),
         ({"trigger": "It rains."}, "leave it out"),
-        ({"data": "ab"}, "leave it out"),
+        ({"data": "ab"}, "leave out data"),
         ({"road": "sft", "bias": "conformity"}, "conformity has no questions"),
         ({"road": "prompt", "bias": "conformity", "system": "Agree."}, "conformity has no questions"),
         ({"size": "large"}, "size is 'large', but must be a number"),

@@ -148,7 +148,8 @@ class _Table:
         number: float | None = row[what]
         if number is not None and not 0 <= number <= 10:
             raise UserError(
-                f"{self.where(row, self.columns[what])} is {number:g}, but must be between 0 and 10: name it as rating"
+                f"{self.where(row, self.columns[what])} is {number:g}, but must be between 0 and 10: name the column "
+                "as rating"
             )
         return number
 

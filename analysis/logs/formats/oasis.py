@@ -37,7 +37,9 @@ def read(paths: Sequence[Path], given: LogMap) -> Log:
     """Return the database as a log of one room. Errors: UserError of one line that names the table or column it lacks."""
     (path, *more) = paths
     if more:
-        raise UserError(f"{more[0]} is another OASIS simulation, but one file is read at a time: give only one")
+        raise UserError(
+            f"{more[0]} is another OASIS simulation, but Parley reads only one file at a time: give only one file"
+        )
     tables = read_tables(path)
     people = {row["user_id"]: f"user {row['user_id']}" for row in tables["user"]}
     rounds = _rounds(tables)

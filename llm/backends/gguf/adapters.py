@@ -64,7 +64,8 @@ def _convert(folder: Path, header: Header, kind: str, file: Path) -> None:
     config = adapter_config(folder)
     if config.get("alpha_pattern") or config.get("rank_pattern"):
         raise UserError(
-            f"{folder}: gguf can load only adapters with one alpha and one rank for all weights: load this one with hf"
+            f"{folder}: gguf can load only adapters with one alpha and one rank for all weights: load this adapter "
+            "with hf"
         )
     try:
         weights = load_file(folder / "adapter_model.safetensors")

@@ -86,7 +86,7 @@ def test_only_settings_of_people_vary(line: str, said: str) -> None:
 
 
 def test_a_setting_is_fixed_or_varies() -> None:
-    with pytest.raises(UserError, match=r"has a value in \[settings\] and several in \[audience\]"):
+    with pytest.raises(UserError, match=r"has a value in \[settings\] and several values in \[audience\]"):
         read(SPACE.replace("[audience]", '[settings]\nseats = ["first"]\n[audience]'))
 
 

@@ -327,7 +327,7 @@ def test_mistakes_of_the_command(tmp_path: Path) -> None:
     for words, message in (
         ("nobody", "there are no people 'nobody': give planted, shuffled, or a table"),
         (str(path), "has nothing to predict"),
-        (f"{path} --groups 3", "--groups is for made-up people"),
+        (f"{path} --groups 3", "--groups only works with made-up people"),
         ("planted --epochs 2", "--epochs only works with --train"),
     ):
         with pytest.raises(UserError, match=message):
