@@ -73,11 +73,11 @@ class Server:
     def kill(self) -> None:
         """End it in the middle of whatever it does."""
         self.process.kill()
-        self.process.communicate(timeout=20)
+        self.process.communicate(timeout=60)
 
     def end(self) -> None:
         self.process.terminate()
-        self.process.communicate(timeout=20)
+        self.process.communicate(timeout=60)
 
 
 @contextmanager
