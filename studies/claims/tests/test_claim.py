@@ -59,7 +59,7 @@ FAULTS = {
     ('"rounds=1"', '"round=1"'): "rounds",
     ('"enhanced", "simple"', '"enhanced", "nobody"'): "nobody",
     ("polarisation.variance", "probes.trust"): "also=trust",
-    ("polarisation.variance", "moves.value"): "of games",
+    ("polarisation.variance", "moves.value"): "of the study games",
     ("polarisation.variance", "echo_chamber"): "needs whole network",
     ('["environment=groups"]', '["environment"]'): "first in claim.toml",
     ('"three_way"', "3"): "scenario in claim.toml is 3, but must be a text",
