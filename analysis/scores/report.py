@@ -43,7 +43,7 @@ FEW_RUNS = (
     "as units (`--mode ucl` prints this p)."
 )
 SMOOTHED = (
-    "The scores in the file were already smoothed{how}, so Parley does not smooth the scores again. The tests by run, the "
+    "The scores in the file were smoothed already{how}, so Parley does not smooth the scores again. The tests by run, the "
     "slopes and reversion therefore use smoothed scores, in which changes look slower than they were."
 )
 ALPHA = 0.05
