@@ -391,7 +391,7 @@ def test_files_that_are_none_are_told(file: Path, tmp_path: Path) -> None:
     old = tmp_path / "old.json"
     old.write_text(json.dumps(found | {"schema": 0}))
     for spec, told in [
-        ("surrogate", "give it as --law surrogate:FILE"),
+        ("surrogate", "give this file as --law surrogate:FILE"),
         (f"surrogate:{tmp_path}/none.json", "No such file"),
         (f"surrogate:{other}", "it is none"),
         (f"surrogate:{old}", "fit the surrogate again"),

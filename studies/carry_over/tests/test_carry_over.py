@@ -191,6 +191,6 @@ def test_the_command_writes_its_page_and_continues_without_asking(
 
 def test_one_person_of_each_party_is_too_few_and_said_before_anything_is_asked() -> None:
     """Nobody is of the same party, so there is no other memory to give, and no movement to compare with."""
-    with pytest.raises(UserError, match="each party has one person"):
+    with pytest.raises(UserError, match="each party has only one person"):
         arms(load_preset("two_topics", {"llm": "oracle", "repetitions": 5, "size": 2}))
     arms(load_preset("two_topics", {"llm": "oracle", "repetitions": 5, "size": 4}))

@@ -236,7 +236,7 @@ def test_the_command_writes_a_law_that_moves_a_population(
         "fitted:laws/laws.json,law=degrot": "did you mean degroot",
         "fitted:laws/laws.json,law=regression": "does not work in a population",
         "fitted:mine.py": "cannot read the fitted laws mine.py",
-        "fitted": "give it as --law fitted:FILE",
+        "fitted": "give this file as --law fitted:FILE",
     }.items():
         assert run.main(["population", "--law", words, "--agents", "20", "--out", "none"]) == 2
         error = capsys.readouterr().err
