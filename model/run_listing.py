@@ -9,7 +9,7 @@ import fcntl
 import json
 import os
 from collections import deque
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
@@ -17,7 +17,8 @@ from pathlib import Path
 
 from parley.llm.errors import UserError
 from parley.llm.journal import own_usage
-from parley.llm.prices import SERVED_BY, Price, Prices, cost_of, price_from
+from parley.llm.prices import SERVED_BY, Account, Price, Prices, cost_of, price_from
+from parley.llm.request import Usage
 from parley.model.events import Ended, Header, InRound
 from parley.model.files import JOURNAL, PARTIAL, RECORD, write_whole
 from parley.model.header_bounds import check_header
@@ -228,12 +229,24 @@ def _spent(folder: Path, header: Header) -> tuple[int, float | None]:
     """Return calls and cost of a run. A model in this process is free; one behind an endpoint costs what the folder says."""
     if not (folder / JOURNAL).exists():
         return 0, None
-    calls, used = own_usage(folder / JOURNAL)
+    calls, used = _usage(folder / JOURNAL, _stamp(folder / JOURNAL))
     prices, names = saved_prices(folder), _backends(header)
     voices = {account.voice for account in used} or {""}
     if any(voice not in prices and names.get(voice, names[""]) in SERVED_BY for voice in voices):
         return calls, None
     return calls, cost_of(used, prices)
+
+
+@lru_cache(maxsize=MOST)
+def _usage(journal: Path, stamp: tuple[int, ...]) -> tuple[int, Mapping[Account, Usage]]:
+    """Return what a journal has spent: with millions of calls that takes seconds, and a page lists its runs often."""
+    return own_usage(journal)
+
+
+def _stamp(journal: Path) -> tuple[int, ...]:
+    """Return numbers that change when a journal or its log does."""
+    files = [path.stat() for path in (journal, journal.with_name(f"{journal.name}-wal")) if path.exists()]
+    return tuple(number for file in files for number in (file.st_ino, file.st_size, file.st_mtime_ns))
 
 
 def _backends(header: Header) -> dict[str, str]:

@@ -13,6 +13,7 @@ from parley.llm.budget import Budget
 from parley.llm.errors import UserError
 from parley.llm.journal import reply_rate
 from parley.llm.prices import Price
+from parley.model import run_listing
 from parley.model.run_listing import list_runs, read_header, scenario_of
 from parley.model.run_registry import RunRegistry
 from parley.model.scenario import Scenario, load_preset
@@ -108,6 +109,24 @@ def test_time_in_which_a_run_waited_for_its_user_does_not_count(scenario: Scenar
     assert rate is not None
     assert rate > 30  # of 30 calls, with the second that it waited
     run.stop()
+
+
+def test_calls_of_an_unchanged_journal_are_counted_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A journal of two million calls took the page 5 seconds at each look; a run that goes on shows its new calls."""
+    setup = load_preset("two_way").with_settings({"topic": "racism", "repetitions": 1, "rounds": 2, "llm": "oracle"})
+    run_scenario(RunSpec(setup, tmp_path / "run", budget=Budget(calls=5)))
+    counted: list[Path] = []
+    own_usage = run_listing.own_usage
+
+    def counting(journal: Path) -> object:
+        counted.append(journal)
+        return own_usage(journal)
+
+    monkeypatch.setattr(run_listing, "own_usage", counting)
+    assert [list_runs(tmp_path).rows[0].calls for _ in range(3)] == [5, 5, 5]
+    assert len(counted) == 1
+    run_scenario(RunSpec(setup, tmp_path / "run", budget=Budget(calls=8)))
+    assert list_runs(tmp_path).rows[0].calls == 8
 
 
 def test_the_scenario_of_a_record_is_that_of_its_run(tmp_path: Path) -> None:
