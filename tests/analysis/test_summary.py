@@ -259,7 +259,7 @@ def test_a_model_that_changed_is_at_the_head_and_among_what_is_missing(tmp_path:
     of = len(tables.calls)
     head, missing = text.split("## In short")[0], section(text, "What is missing")
     assert "**Several models.** The server changed the model during the run, the first time in round 2" in head
-    assert f"gpt-\\[x\\]\\(http:\\//a) 4 of {of} calls. The results mix models" in head
+    assert f"gpt-\\[x\\]\\(http:\\//a) 4 of {of} calls. So the results are a mixture of models" in head
     assert rows(missing)[-1][:3] == ["calls answered by another model than the first", "4", str(of)]
 
 
