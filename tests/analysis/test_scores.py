@@ -363,7 +363,7 @@ def test_two_runs_a_condition_have_no_published_p_unless_asked(tmp_path: Path, m
     assert run.main(["study", "analyse", str(path), "--mode", mode, "--out", str(tmp_path / "out")]) == 0
     text = (tmp_path / "out" / "report.md").read_text()
     assert ("| published |" in text) == (mode == "ucl")
-    assert ("(--mode ucl has it)" in text) == (mode == "run")
+    assert ("`--mode ucl`" in text) == (mode == "run")
     assert "0 of 0" not in text
     assert "Whether conditions differ cannot be tested by run. one / other: fewer than 5 units in a condition" in text
 
