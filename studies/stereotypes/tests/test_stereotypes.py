@@ -166,7 +166,7 @@ def test_interview_turn_by_turn() -> None:
     assert broken.reason == "question 1: empty"
     assert broken.again == ATTEMPTS
     for code in ("en", "de"):
-        with pytest.raises(UserError, match="the interview has 10 questions"):
+        with pytest.raises(UserError, match="the interview has only 10 questions"):
             life_questions(load_language(code), 11)
 
 
