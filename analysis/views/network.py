@@ -75,9 +75,8 @@ def ManyPeople(tables: Tables, network: Population) -> None:
     people = len(network.room.parties)
     words = f"This network has {people:,} agents. Networks of more than {DRAWN:,} are not drawn as points and lines."
     element("p", words, css="soft")
-    svg = solara.use_memo(
-        lambda: painted(lambda: field_figure([network], [""], network.room.name, "", " (0 to 10)")), [network]
-    )
+    title = rooms(tables)[network.room.name]
+    svg = solara.use_memo(lambda: painted(lambda: field_figure([network], [""], title, "", " (0 to 10)")), [network])
     picture(svg, CAPTION)
 
 
