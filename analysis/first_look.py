@@ -39,7 +39,7 @@ def first_look(tables: Tables, finding: str) -> str:
         return ""
     room = debates[0]
     replies, ratings = spoken[spoken["room"] == room].head(MOST_REPLIES), rated[rated["room"] == room]
-    (group,), (topic,) = replies["group"].unique(), replies["topic"].unique()
+    group, topic = replies["group"].iloc[0], replies["topic"].iloc[0]
     title = f"{tables.title(topic)}: {group_title(group, tables.names)}" if group != REFERENCE else tables.title(topic)
     rounds = int(max(ratings["round"].max(), replies["round"].max(), 1))
     return (
@@ -79,7 +79,7 @@ def _courses(tables: Tables, ratings: pd.DataFrame) -> Iterator[tuple[str, str, 
 def _chart(tables: Tables, ratings: pd.DataFrame, rounds: int, topic: str) -> str:
     """Return the ratings by round as SVG, covered by a sheet that moves aside."""
     looks, courses = styles_of_run(tables), list(_courses(tables, ratings))
-    floor, wall = HEIGHT - BOTTOM, WIDTH - RIGHT
+    floor, wall, surveyed = HEIGHT - BOTTOM, WIDTH - RIGHT, sorted(ratings["round"].unique())
 
     def across(round_: float) -> float:
         return round(LEFT + (wall - LEFT) * round_ / rounds, 1)
@@ -99,7 +99,7 @@ def _chart(tables: Tables, ratings: pd.DataFrame, rounds: int, topic: str) -> st
     for label, party, by_round in courses:
         colour, by_round = looks[party]["color"], by_round.sort_index()
         points = [(across(float(str(at))), up(float(value))) for at, value in by_round.items()]
-        line = "M" + "L".join(f"{x},{y}" for x, y in points)
+        line = _line(dict(zip(map(int, by_round.index), points, strict=True)), surveyed)
         parts.append(f'<path class="course" stroke="{colour}" d="{line}"/>')
         parts += [f'<circle fill="{colour}" cx="{x}" cy="{y}" r="3"/>' for x, y in points]
         names.append((points[-1][1], label, colour))
@@ -113,6 +113,20 @@ def _chart(tables: Tables, ratings: pd.DataFrame, rounds: int, topic: str) -> st
         f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{_text(caption)}">{"".join(parts)}</svg>\n'
         f"<figcaption>{_text(caption)}</figcaption>"
     )
+
+
+def _line(points: dict[int, tuple[float, float]], surveyed: list[int]) -> str:
+    """Return the path through points by round, with a gap where the rating of a survey is missing.
+
+    >>> _line({0: (1, 1), 2: (3, 3), 3: (4, 4)}, [0, 1, 2, 3])
+    'M1,1M3,3L4,4'
+    """
+    parts, pen = [], "M"
+    for round_ in surveyed:
+        if round_ in points:
+            parts.append(f"{pen}{points[round_][0]},{points[round_][1]}")
+        pen = "L" if round_ in points else "M"
+    return "".join(parts)
 
 
 def _names(ends: list[tuple[float, str, str]], x: float) -> Iterator[str]:

@@ -146,8 +146,7 @@ class Scenario:
             shared = mark == "=" and share_of(who) is not None
             if shared and value.startswith(STAND_IN):
                 raise UserError(
-                    f"{field_}: a surrogate can only replace a whole party or one seat: write PARTY or a seat "
-                    f"instead of {who}"
+                    f"{field_}: a surrogate replaces a whole party or one seat: write its name instead of {who}"
                 )
             if who not in names and not shared:
                 raise unknown_name(f"party of {field_}", who, names)
@@ -347,10 +346,7 @@ def preset_files() -> dict[str, Path]:
     files = {path.stem: path for path in PRESETS.glob("*.toml")}
     for name, declared in declared_parts("scenarios").items():
         if name in files:
-            raise UserError(
-                f"the study {declared.study.name} has the scenario {name}, but this name is already used: rename the "
-                "scenario"
-            )
+            raise UserError(f"the scenario {name} of study {declared.study.name} has a used name: rename the scenario")
         files[name] = declared.study.folder / "scenarios" / f"{name}.toml"
     return files
 

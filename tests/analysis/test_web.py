@@ -188,6 +188,7 @@ def test_a_first_look_where_ratings_are_missing_or_people_many(ran: Callable[...
     gone = (small.attitudes["agent"] == agent) & (small.attitudes["round"] == 1)
     unread = replace(small, attitudes=small.attitudes.assign(attitude=small.attitudes["attitude"].mask(gone)))
     assert first_look(small, "").count("<circle") - first_look(unread, "").count("<circle") == 1
+    assert re.search(r'd="M[\d.]+,[\d.]+M[\d.]+,[\d.]+"', first_look(unread, "")), "no line over a missing rating"
     assert first_look(replace(small, attitudes=small.attitudes.iloc[:0]), "") == ""
 
 
