@@ -108,7 +108,7 @@ def test_a_persona_speaks_through_the_model_that_it_names(tmp_path: Path) -> Non
         (("60%=oracle", "50%=fake"), "more than 100%"),
         (("0%=oracle",), "no agent"),
         (("1%=oracle",), "1% of 30 seats is less than one seat"),
-        (("30%=surrogate:a.json",), "can only replace a whole party or one seat"),
+        (("30%=surrogate:a.json",), "replaces a whole party or one seat"),
         (("30%",), "unknown party of llms|does not have the form PARTY=SPEC"),
         (("whig%=oracle",), "unknown party of llms"),
     ],
